@@ -1,0 +1,30 @@
+"""Errai: build, solve, play and prove strategies for very large imperfect-information games.
+
+Names load on first use, so that `import errai` and `errai --help` do not wait for Numba.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from errai.errors import UsageError as UsageError
+    from errai.games.catalogue import load_game as load_game
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "UsageError": "errai.errors",
+    "load_game": "errai.games.catalogue",
+}
+
+__all__ = ["UsageError", "__version__", "load_game"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'errai' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,200 @@
+"""Cards, decks and private hands: numbers, text, and the one order of hands.
+
+A card is `rank * 4 + suit`: 2c = 0, 2d = 1, ... As = 51, ranks `23456789TJQKA`, suits `cdhs`. Short
+decks keep these numbers and hold fewer of them. A game that thinks in vectors of hands uses the
+*hand order* of `Deck.hands`: all combinations of hole cards, colexicographic by position in the
+deck (for hold'em the hand {a < b} is number b * (b - 1) / 2 + a).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.errors import UsageError
+
+RANKS = "23456789TJQKA"
+SUITS = "cdhs"
+NUM_RANKS = 13
+NUM_SUITS = 4
+NUM_CARDS = 52
+
+
+def rank_of(card: int) -> int:
+    """Return the rank of a card, 0 for a two up to 12 for an ace."""
+    return card >> 2
+
+
+def suit_of(card: int) -> int:
+    """Return the suit of a card: 0, 1, 2, 3 for c, d, h, s."""
+    return card & 3
+
+
+def parse_card(text: str) -> int:
+    """Read one card.
+
+    >>> parse_card("As")
+    51
+    """
+    if len(text) == 2:
+        rank, suit = RANKS.find(text[0].upper()), SUITS.find(text[1].lower())
+        if rank >= 0 and suit >= 0:
+            return rank * 4 + suit
+    raise UsageError(f"'{text}' is not a card: a card is a rank of {RANKS} and a suit of {SUITS}, as in 'As'")
+
+
+def parse_cards(text: str) -> tuple[int, ...]:
+    """Read a row of cards, with or without spaces or commas between them; no card may occur twice.
+
+    >>> parse_cards("As Kd")
+    (51, 45)
+    """
+    packed = "".join(text.replace(",", " ").split())
+    cards = tuple(parse_card(packed[i : i + 2]) for i in range(0, len(packed), 2))
+    verify_distinct(cards)
+    return cards
+
+
+def format_card(card: int) -> str:
+    """Write one card."""
+    return RANKS[card >> 2] + SUITS[card & 3]
+
+
+def format_cards(cards: Iterable[int]) -> str:
+    """Write cards in the order given.
+
+    >>> format_cards([51, 45])
+    'AsKd'
+    """
+    return "".join(format_card(int(card)) for card in cards)
+
+
+def verify_distinct(cards: Sequence[int]) -> None:
+    """Refuse a card that occurs twice, by name."""
+    seen: set[int] = set()
+    for card in cards:
+        if card in seen:
+            raise UsageError(f"the card {format_card(card)} occurs twice in '{format_cards(cards)}'")
+        seen.add(card)
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Some ranks and some suits of the 52 cards, in every combination.
+
+    Attributes:
+        ranks: ascending, of `RANKS`.
+        suits: ascending, of `SUITS`.
+    """
+
+    ranks: str = RANKS
+    suits: str = SUITS
+
+    def __post_init__(self) -> None:
+        for what, given, allowed in (("ranks", self.ranks, RANKS), ("suits", self.suits, SUITS)):
+            positions = [allowed.find(letter) for letter in given]
+            if not given or min(positions) < 0 or positions != sorted(set(positions)):
+                raise UsageError(
+                    f"'{given}' cannot be the {what} of a deck: give ascending letters of '{allowed}', each once"
+                )
+
+    @staticmethod
+    def top(num_ranks: int, num_suits: int) -> "Deck":
+        """Return the short deck of the ACPC: the top ranks and the last suits of `cdhs`."""
+        if not 1 <= num_ranks <= NUM_RANKS:
+            raise UsageError(f"a deck of {num_ranks} ranks is impossible: 1 to {NUM_RANKS} are allowed")
+        if not 1 <= num_suits <= NUM_SUITS:
+            raise UsageError(f"a deck of {num_suits} suits is impossible: 1 to {NUM_SUITS} are allowed")
+        return Deck(RANKS[-num_ranks:], SUITS[-num_suits:])
+
+    @property
+    def num_ranks(self) -> int:
+        """Number of ranks."""
+        return len(self.ranks)
+
+    @property
+    def num_suits(self) -> int:
+        """Number of suits."""
+        return len(self.suits)
+
+    @property
+    def size(self) -> int:
+        """Number of cards."""
+        return self.num_ranks * self.num_suits
+
+    @cached_property
+    def cards(self) -> tuple[int, ...]:
+        """The cards in ascending order of their numbers."""
+        return tuple(RANKS.index(rank) * 4 + SUITS.index(suit) for rank in self.ranks for suit in self.suits)
+
+    @cached_property
+    def position(self) -> dict[int, int]:
+        """Where each card stands in `cards`."""
+        return {card: i for i, card in enumerate(self.cards)}
+
+    def parse(self, text: str) -> tuple[int, ...]:
+        """Read cards of this deck.
+
+        In a deck of one suit a bare rank is a card. In a deck of more suits the first bare rank of
+        each kind takes the first suit not yet used, which is meant for games where suits do not matter.
+        """
+        packed = "".join(text.replace(",", " ").split())
+        cards: list[int] = []
+        bare: list[int] = []  # places still to be given a suit, after all explicit cards are known
+        i = 0
+        while i < len(packed):
+            rank = RANKS.find(packed[i].upper())
+            if rank >= 0 and (i + 1 == len(packed) or packed[i + 1].lower() not in SUITS):
+                bare.append(len(cards))
+                cards.append(rank * 4)
+                i += 1
+            else:
+                cards.append(parse_card(packed[i : i + 2]))
+                i += 2
+        for place in bare:
+            taken = {card for j, card in enumerate(cards) if j not in bare or j < place}
+            choices = [c for c in self.cards if rank_of(c) == rank_of(cards[place]) and c not in taken]
+            if not choices:
+                raise UsageError(f"there is no {RANKS[rank_of(cards[place])]} left in the deck for '{text}'")
+            cards[place] = choices[0]
+        self.verify(cards)
+        return tuple(cards)
+
+    def verify(self, cards: Sequence[int]) -> None:
+        """Refuse cards that are not in the deck or occur twice."""
+        for card in cards:
+            if card not in self.position:
+                raise UsageError(
+                    f"{format_card(card)} is not in this deck, which has the ranks {self.ranks} and suits {self.suits}"
+                )
+        verify_distinct(cards)
+
+    def num_hands(self, num_cards: int) -> int:
+        """Return the number of combinations of `num_cards` cards of this deck."""
+        return comb(self.size, num_cards)
+
+    def hands(self, num_cards: int) -> npt.NDArray[np.uint8]:
+        """Return all hands in the one hand order: uint8[num_hands, num_cards], cards ascending in a row."""
+        return _hands(self, num_cards)
+
+    def hand_index(self, cards: Sequence[int]) -> int:
+        """Return the number of a hand, given its cards in any order, in the order of `hands`."""
+        self.verify(cards)
+        positions = sorted(self.position[card] for card in cards)
+        return sum(comb(position, i + 1) for i, position in enumerate(positions))
+
+
+@lru_cache(maxsize=32)
+def _hands(deck: Deck, num_cards: int) -> npt.NDArray[np.uint8]:
+    positions = sorted(combinations(range(deck.size), num_cards), key=lambda hand: hand[::-1])
+    cards = np.array(deck.cards, dtype=np.uint8)
+    hands = cards[np.array(positions, dtype=np.int64).reshape(len(positions), num_cards)]
+    hands.setflags(write=False)
+    return hands
+
+
+FULL_DECK = Deck()
