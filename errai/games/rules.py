@@ -1,0 +1,156 @@
+"""The rules of a poker game as data.
+
+One frozen record says everything that distinguishes Kuhn from no-limit hold'em: deck, hole and board
+cards, blinds or antes, limits or stacks, raises a round, who acts first, how a showdown is decided.
+`betting.py` interprets the betting part, `hand.py` adds cards, `acpc_files.py` reads and writes the
+record in the competition's format.
+
+Chips are integers and count over the whole hand, blinds included. Positions are the ACPC's: heads-up
+with blinds, position 0 posts the big blind and acts second before the flop, first after it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from math import comb
+
+from errai.cards.deck import Deck
+from errai.errors import UsageError
+
+UNLIMITED_RAISES = 255
+"""As in the ACPC's game files: no bound of the rules' own on the raises of a round."""
+
+MAX_ACTIONS_A_ROUND = 64
+"""The competition's dealer takes no raise that could not be called within this many actions."""
+
+MAX_PLAYERS = 10
+MAX_EVALUATED_CARDS = 7
+
+
+class Showdown(Enum):
+    """How hands are compared at the end."""
+
+    POKER = "poker"
+    """Best five cards; with fewer than five cards in all, only ranks and multiples count."""
+
+    THREE_CARD = "three-card"
+    """Rhode Island hold'em: three cards, where a straight beats a flush and three of a kind beats both."""
+
+
+@dataclass(frozen=True)
+class PokerRules:
+    """Everything that a poker game's rules say. Tuples over rounds or positions, as named.
+
+    Attributes:
+        name: as given to `load_game`.
+        deck: the cards in play.
+        num_hole_cards: private cards of each player, dealt before the first round.
+        num_board_cards: [round] public cards dealt at the start of each round.
+        blinds: [position] forced bets; equal ones are antes.
+        raise_sizes: [round] size of a bet or raise in a limit game; None in a no-limit game.
+        max_raises: [round] bets and raises allowed; `UNLIMITED_RAISES` for no bound.
+        first_player: [round] position that acts first.
+        stacks: [position] chips at the start of a hand; None where chips cannot run out.
+        showdown: how hands are compared.
+    """
+
+    name: str
+    deck: Deck
+    num_hole_cards: int
+    num_board_cards: tuple[int, ...]
+    blinds: tuple[int, ...]
+    raise_sizes: tuple[int, ...] | None
+    max_raises: tuple[int, ...]
+    first_player: tuple[int, ...]
+    stacks: tuple[int, ...] | None = None
+    showdown: Showdown = Showdown.POKER
+
+    def __post_init__(self) -> None:
+        self._verify_shape()
+        self._verify_chips()
+        self._verify_cards()
+
+    def _refuse(self, what: str) -> None:
+        raise UsageError(f"the rules of '{self.name}' are impossible: {what}")
+
+    def _verify_shape(self) -> None:
+        if not 1 <= self.num_rounds <= 4:
+            self._refuse(f"{self.num_rounds} rounds, where 1 to 4 are allowed")
+        if not 2 <= self.num_players <= MAX_PLAYERS:
+            self._refuse(f"{self.num_players} players, where 2 to {MAX_PLAYERS} are allowed")
+        for what, values, length in (
+            ("maxRaises", self.max_raises, self.num_rounds),
+            ("firstPlayer", self.first_player, self.num_rounds),
+            ("raiseSize", self.raise_sizes, self.num_rounds),
+            ("stack", self.stacks, self.num_players),
+        ):
+            if values is not None and len(values) != length:
+                self._refuse(f"{what} has {len(values)} values, where {length} are needed")
+
+    def _verify_chips(self) -> None:
+        if min(self.blinds) < 0 or max(self.blinds) == 0:
+            self._refuse(f"blinds {self.blinds}, where none may be negative and one must be positive")
+        if self.raise_sizes is not None and min(self.raise_sizes) <= 0:
+            self._refuse(f"raise sizes {self.raise_sizes}, where each must be positive")
+        if self.raise_sizes is None and self.stacks is None:
+            self._refuse("a no-limit game needs stacks")
+        if self.stacks is not None and min(self.stacks) <= max(self.blinds):
+            self._refuse(f"stacks {self.stacks}, where each must exceed the largest blind {max(self.blinds)}")
+        if min(self.max_raises) < 0 or max(self.max_raises) > UNLIMITED_RAISES:
+            self._refuse(f"raises a round {self.max_raises}, where 0 to {UNLIMITED_RAISES} are allowed")
+        if min(self.first_player) < 0 or max(self.first_player) >= self.num_players:
+            self._refuse(f"first players {self.first_player}, where positions 0 to {self.num_players - 1} exist")
+
+    def _verify_cards(self) -> None:
+        if self.num_hole_cards < 1:
+            self._refuse(f"{self.num_hole_cards} hole cards, where at least 1 is needed")
+        if min(self.num_board_cards) < 0:
+            self._refuse(f"board cards {self.num_board_cards}, where none may be negative")
+        needed = self.num_players * self.num_hole_cards + sum(self.num_board_cards)
+        if needed > self.deck.size:
+            self._refuse(f"{needed} cards are dealt from a deck of {self.deck.size}")
+        evaluated = self.num_hole_cards + sum(self.num_board_cards)
+        if evaluated > MAX_EVALUATED_CARDS:
+            self._refuse(f"a showdown of {evaluated} cards, where at most {MAX_EVALUATED_CARDS} are allowed")
+        if self.showdown is Showdown.THREE_CARD and evaluated != 3:
+            self._refuse(f"a three-card showdown of {evaluated} cards")
+
+    @property
+    def num_players(self) -> int:
+        """Number of players."""
+        return len(self.blinds)
+
+    @property
+    def num_rounds(self) -> int:
+        """Number of betting rounds."""
+        return len(self.num_board_cards)
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether bets have fixed sizes."""
+        return self.raise_sizes is not None
+
+    @property
+    def big_blind(self) -> int:
+        """The unit of `mbb_per_game`: the big blind, or the ante where all pay the same."""
+        return max(self.blinds)
+
+    @property
+    def suits_matter(self) -> bool:
+        """Whether a flush can decide a showdown; if not, cards of one rank are interchangeable."""
+        return self.showdown is Showdown.THREE_CARD or self.num_hole_cards + sum(self.num_board_cards) >= 5
+
+    def num_board_cards_by(self, round_index: int) -> int:
+        """Return how many public cards lie on the table in a round."""
+        return sum(self.num_board_cards[: round_index + 1])
+
+    def num_hands(self) -> int:
+        """Return the number of private hands."""
+        return self.deck.num_hands(self.num_hole_cards)
+
+    def num_deals(self, round_index: int) -> int:
+        """Return the number of (hand, board) pairs one player can see in a round, rounds kept apart."""
+        deals, remaining = self.num_hands(), self.deck.size - self.num_hole_cards
+        for dealt in self.num_board_cards[: round_index + 1]:
+            deals *= comb(remaining, dealt)
+            remaining -= dealt
+        return deals
