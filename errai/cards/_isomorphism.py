@@ -1,4 +1,4 @@
-"""Kernels of hand indexing. Arrays in, arrays out; `isomorphism.py` builds the tables and says what they mean.
+"""Kernels of hand indexing. Arrays in, arrays out; `isomorphism.py` builds the tables and explains them.
 
 Every kernel that reads user data checks it in the same pass and returns the first bad row, or -1.
 """

@@ -1,8 +1,9 @@
-"""Perfect indices of hands up to suit isomorphism (Waugh, "A Fast and Optimal Hand Isomorphism Algorithm", 2013).
+"""Perfect indices of hands up to suit isomorphism.
 
-A deal is cut into rounds, whose order counts; the order of cards inside a round does not. Two deals are
-the same class when a permutation of the suits turns one into the other. `HandIndexer` numbers the classes
-of a round 0, 1, ... size - 1 without gaps, in these steps:
+Kevin Waugh, "A Fast and Optimal Hand Isomorphism Algorithm", 2013. A deal is cut into rounds, whose order
+counts; the order of cards inside a round does not. Two deals are the same class when a permutation of the
+suits turns one into the other. `HandIndexer` numbers the classes of a round 0, 1, ... size - 1 without
+gaps, in these steps:
 
 1. Split the deal by suits. The *pattern* of a suit says how many of its cards came in each round. All
    suits with one pattern are numbered: the set of ranks (colexicographic) and the *arrangement*, which
@@ -150,7 +151,7 @@ class RoundIndexer(ABC):
         """Return the cards of each round up to and including a round."""
         if not 0 <= round < self.num_rounds:
             raise UsageError(
-                f"round {round} does not exist: {self.cards_per_round} has the rounds 0 to {self.num_rounds - 1}"
+                f"round {round} does not exist: {self.cards_per_round} has 0 to {self.num_rounds - 1}"
             )
         return self.cards_per_round[: round + 1]
 
