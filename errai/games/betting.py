@@ -155,9 +155,13 @@ class BettingState:
         assert bounds is not None
         if total is None:
             if not self.rules.is_limit:
-                raise UsageError(f"a raise in a no-limit game names its total, from {bounds[0]} to {bounds[1]}")
+                raise UsageError(
+                    f"a raise in a no-limit game names its total, from {bounds[0]} to {bounds[1]}"
+                )
         elif self.rules.is_limit and total != bounds[0]:
-            raise UsageError(f"a raise to {total} is not legal in a limit game: the only raise here is to {bounds[0]}")
+            raise UsageError(
+                f"a raise to {total} is not legal in a limit game: the only raise here is to {bounds[0]}"
+            )
         elif not bounds[0] <= total <= bounds[1]:
             raise UsageError(f"a raise to {total} is not legal: {bounds[0]} to {bounds[1]} is allowed here")
 
@@ -302,7 +306,9 @@ def replay(rules: PokerRules, betting: str) -> BettingState:
         try:
             state = state.act(betting[i:end])
         except UsageError as error:
-            raise UsageError(f"'{betting}' is illegal at position {i}, action '{betting[i:end]}': {error}") from None
+            raise UsageError(
+                f"'{betting}' is illegal at position {i}, action '{betting[i:end]}': {error}"
+            ) from None
         i = end
     return state
 

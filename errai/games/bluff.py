@@ -184,7 +184,9 @@ class BluffState:
         if not 0 <= bid < num_bids(self.dice):
             raise UsageError(f"bid number {bid} is not legal: 0 to {num_bids(self.dice) - 1} exist here")
         if self.bids and bid <= self.bids[-1]:
-            raise UsageError(f"the bid {format_bid(bid)} does not exceed the last bid {format_bid(self.bids[-1])}")
+            raise UsageError(
+                f"the bid {format_bid(bid)} does not exceed the last bid {format_bid(self.bids[-1])}"
+            )
 
     def can_bid(self, bid: int) -> bool:
         """Return whether the player to act may make this bid."""
@@ -254,7 +256,9 @@ def replay_bids(dice: Sequence[int], bidding: str) -> tuple[int, ...]:
             if bids and bid <= bids[-1]:
                 raise UsageError(f"it does not exceed the last bid {format_bid(bids[-1])}")
         except UsageError as error:
-            raise UsageError(f"'{bidding}' is illegal at position {position}, action '{text}': {error}") from None
+            raise UsageError(
+                f"'{bidding}' is illegal at position {position}, action '{text}': {error}"
+            ) from None
         bids.append(bid)
         position += len(text) + 1
     return tuple(bids)

@@ -65,7 +65,9 @@ def holdem(num_rounds: int, num_bets: int) -> PokerRules:
     the later half of the rounds: on the flop of a two-round game, on the turn of a longer one.
     """
     if not (1 <= num_rounds <= 4 and 1 <= num_bets <= 4):
-        raise UsageError(f"holdem-{num_rounds}-{num_bets} is not a game: 1 to 4 rounds and 1 to 4 bets are allowed")
+        raise UsageError(
+            f"holdem-{num_rounds}-{num_bets} is not a game: 1 to 4 rounds and 1 to 4 bets are allowed"
+        )
     later = num_rounds - 1
     return PokerRules(
         name=f"holdem-{num_rounds}-{num_bets}",

@@ -12,6 +12,7 @@ with blinds, position 0 posts the big blind and acts second before the flop, fir
 from dataclasses import dataclass
 from enum import Enum
 from math import comb
+from typing import NoReturn
 
 from errai.cards.deck import Deck
 from errai.errors import UsageError
@@ -22,6 +23,10 @@ UNLIMITED_RAISES = 255
 MAX_ACTIONS_A_ROUND = 64
 """The competition's dealer takes no raise that could not be called within this many actions."""
 
+MAX_CHIPS = 2**31 - 1
+"""As in the competition's dealer: totals are signed numbers of 32 bits."""
+
+MAX_ROUNDS = 4
 MAX_PLAYERS = 10
 MAX_EVALUATED_CARDS = 7
 
@@ -69,12 +74,12 @@ class PokerRules:
         self._verify_chips()
         self._verify_cards()
 
-    def _refuse(self, what: str) -> None:
+    def _refuse(self, what: str) -> NoReturn:
         raise UsageError(f"the rules of '{self.name}' are impossible: {what}")
 
     def _verify_shape(self) -> None:
-        if not 1 <= self.num_rounds <= 4:
-            self._refuse(f"{self.num_rounds} rounds, where 1 to 4 are allowed")
+        if not 1 <= self.num_rounds <= MAX_ROUNDS:
+            self._refuse(f"{self.num_rounds} rounds, where 1 to {MAX_ROUNDS} are allowed")
         if not 2 <= self.num_players <= MAX_PLAYERS:
             self._refuse(f"{self.num_players} players, where 2 to {MAX_PLAYERS} are allowed")
         for what, values, length in (
@@ -87,6 +92,9 @@ class PokerRules:
                 self._refuse(f"{what} has {len(values)} values, where {length} are needed")
 
     def _verify_chips(self) -> None:
+        for chips in (*self.blinds, *(self.raise_sizes or ()), *(self.stacks or ())):
+            if chips > MAX_CHIPS:
+                self._refuse(f"{chips} chips, where at most {MAX_CHIPS} are allowed")
         if min(self.blinds) < 0 or max(self.blinds) == 0:
             self._refuse(f"blinds {self.blinds}, where none may be negative and one must be positive")
         if self.raise_sizes is not None and min(self.raise_sizes) <= 0:
@@ -98,7 +106,9 @@ class PokerRules:
         if min(self.max_raises) < 0 or max(self.max_raises) > UNLIMITED_RAISES:
             self._refuse(f"raises a round {self.max_raises}, where 0 to {UNLIMITED_RAISES} are allowed")
         if min(self.first_player) < 0 or max(self.first_player) >= self.num_players:
-            self._refuse(f"first players {self.first_player}, where positions 0 to {self.num_players - 1} exist")
+            self._refuse(
+                f"first players {self.first_player}, where positions 0 to {self.num_players - 1} exist"
+            )
 
     def _verify_cards(self) -> None:
         if self.num_hole_cards < 1:
