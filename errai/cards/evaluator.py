@@ -12,7 +12,7 @@ Hands of 5, 6 and 7 cards get their best five-card poker hand, on one common sca
 (Kuhn, Leduc, hold'em cut before the flop) only multiples and ranks count: no straights, no flushes.
 Strengths of hands of fewer than five cards are only comparable at equal numbers of cards.
 
-The tables are built from these rules in some 20 ms at first use; together they take 400 kB.
+The tables are built from these rules in less than 0.1 s at first use; together they take 374 kB.
 The idea of a two-part perfect index is ours; the additive keys follow the practice of table-driven
 evaluators since Cactus Kev.
 """
@@ -66,7 +66,7 @@ class EvaluatorTables(NamedTuple):
         lower_rank: uint16[71876], place of the counts of ranks 2 to 8, by their number in base five.
         upper_offset: uint32[14376], where the hands with these counts of ranks 9 to ace begin.
         rank_strength: uint16[76155], strength of each combination of ranks, no flush.
-        flush_strength: uint16[8192], strength by the ranks of the flush suit, 5 to 7 of them.
+        flush_strength: uint16[8192], strength by the ranks of one suit; 0 where they are fewer than five.
     """
 
     card_key: Int64s
@@ -139,8 +139,9 @@ def _dense_strengths(order_keys: Int64s) -> npt.NDArray[np.uint16]:
     distinct, place = np.unique(order_keys, return_inverse=True)
     categories = distinct >> 26
     begin = np.searchsorted(categories, np.arange(len(CATEGORY_NAMES)))
-    strengths = categories << kernels.CATEGORY_SHIFT | np.arange(len(distinct)) - begin[categories]
-    return strengths[place].astype(np.uint16)
+    places = np.arange(len(distinct)) - begin[categories]
+    strengths: npt.NDArray[np.uint16] = (categories << kernels.CATEGORY_SHIFT | places).astype(np.uint16)
+    return strengths[place]
 
 
 def _rank_tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
@@ -166,7 +167,7 @@ def _rank_tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32], npt.
 
 
 def _flush_table() -> npt.NDArray[np.uint16]:
-    """Build `flush_strength`; masks of fewer than five ranks stay 0 and are never asked for."""
+    """Build `flush_strength`; masks of fewer than five ranks give 0, below every hand."""
     masks = np.arange(1 << NUM_RANKS)
     ends = _top_bits(_straight_bits(masks), 1)
     best = _top_bits(masks, NUM_CARDS_OF_POKER_HAND)
@@ -244,7 +245,9 @@ def evaluate(cards: npt.ArrayLike) -> npt.NDArray[np.int32]:
     """
     rows = _as_rows(cards, "cards")
     if not 1 <= rows.shape[1] <= MAX_CARDS:
-        raise UsageError(f"hands of {rows.shape[1]} cards cannot be evaluated: 1 to {MAX_CARDS} cards are allowed")
+        raise UsageError(
+            f"hands of {rows.shape[1]} cards cannot be evaluated: 1 to {MAX_CARDS} cards are allowed"
+        )
     strengths = np.empty(len(rows), dtype=np.int32)
     wrong_row = kernels.evaluate_rows(rows, evaluator_tables(), strengths)
     if wrong_row != kernels.NO_ROW:
@@ -267,7 +270,9 @@ def category(strength: npt.ArrayLike) -> npt.NDArray[np.int8]:
     categories = strengths >> kernels.CATEGORY_SHIFT
     outside = (categories < 0) | (categories >= len(CATEGORY_NAMES))
     if outside.any():
-        raise UsageError(f"{strengths[outside][0]} is not a strength that evaluate returns for a hand of cards")
+        raise UsageError(
+            f"{strengths[outside][0]} is not a strength that evaluate returns for a hand of cards"
+        )
     return categories.astype(np.int8)
 
 
