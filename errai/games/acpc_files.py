@@ -17,6 +17,7 @@ would take 2,147,483,647 chips), `raiseSize` in a no-limit game, surplus values 
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from errai.cards.deck import NUM_RANKS, NUM_SUITS, Deck
 from errai.errors import UsageError
@@ -91,10 +92,10 @@ def read_game_file(path: str | Path) -> PokerRules:
 
 
 def parse_game_file(text: str, name: str) -> PokerRules:
-    """Read the rules from the text of an ACPC game file.
+    r"""Read the rules from the text of an ACPC game file.
 
-    >>> text = "GAMEDEF\\nlimit\\nnumPlayers = 2\\nnumRounds = 1\\nblind = 1 1\\nraiseSize = 1\\n"
-    >>> text += "maxRaises = 1\\nnumSuits = 1\\nnumRanks = 3\\nnumHoleCards = 1\\nnumBoardCards = 0\\n"
+    >>> text = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\n"
+    >>> text += "maxRaises = 1\nnumSuits = 1\nnumRanks = 3\nnumHoleCards = 1\nnumBoardCards = 0\n"
     >>> parse_game_file(text + "END GAMEDEF", "QKA Kuhn").deck
     Deck(ranks='QKA', suits='s')
     """
@@ -109,8 +110,8 @@ class _Reader:
         self.entries: dict[str, tuple[int, str]] = {}  # key in lower case -> line number, value as text
         self._split(text)
 
-    def _refuse(self, line: int, what: str) -> UsageError:
-        return UsageError(f"line {line} of '{self.name}': {what}")
+    def _refuse(self, line: int, what: str) -> NoReturn:
+        raise UsageError(f"line {line} of '{self.name}': {what}")
 
     def _split(self, text: str) -> None:
         begun = ended = False
@@ -121,16 +122,16 @@ class _Reader:
             if not line:
                 continue
             if ended:
-                raise self._refuse(
+                self._refuse(
                     line_number, f"{_quote(line)} stands after END GAMEDEF, where nothing may follow"
                 )
             words = " ".join(line.lower().split())
             if words == _BEGIN:
                 if begun:
-                    raise self._refuse(line_number, "GAMEDEF occurs a second time, where it is allowed once")
+                    self._refuse(line_number, "GAMEDEF occurs a second time, where it is allowed once")
                 begun = True
             elif not begun:
-                raise self._refuse(line_number, f"{_quote(line)} stands where GAMEDEF must begin the game")
+                self._refuse(line_number, f"{_quote(line)} stands where GAMEDEF must begin the game")
             elif words == _END:
                 ended = True
             else:
@@ -138,7 +139,7 @@ class _Reader:
         if not begun:
             raise UsageError(f"'{self.name}' is not a game file: it has no GAMEDEF line")
         if not ended:
-            raise self._refuse(line_number, "the file ends, where END GAMEDEF is needed")
+            self._refuse(line_number, "the file ends, where END GAMEDEF is needed")
 
     def _add_entry(self, line_number: int, line: str, words: str) -> None:
         key, equals, value = line.partition("=")
@@ -148,16 +149,12 @@ class _Reader:
         elif key.lower() in _KEYS:
             name = _KEYS[key.lower()].name
             if not equals:
-                raise self._refuse(
-                    line_number, f"{_quote(line)} has no '=', where '{name} = VALUE' is allowed"
-                )
+                self._refuse(line_number, f"{_quote(line)} has no '=', where '{name} = VALUE' is allowed")
         else:
-            raise self._refuse(line_number, f"{_quote(key)} is not a key: {_ALLOWED}")
+            self._refuse(line_number, f"{_quote(line)} has no meaning: {_ALLOWED}")
         if key.lower() in self.entries:
             first = self.entries[key.lower()][0]
-            raise self._refuse(
-                line_number, f"{name} is given a second time, after line {first}; once is allowed"
-            )
+            self._refuse(line_number, f"{name} is given a second time, after line {first}; once is allowed")
         self.entries[key.lower()] = (line_number, words if key == _LIMIT else value.strip())
 
     def _numbers(self, name: str, length: int) -> tuple[int, ...] | None:
@@ -173,12 +170,12 @@ class _Reader:
                 and len(word) <= _MAX_DIGITS
                 and key.least <= int(word) <= key.greatest
             ):
-                raise self._refuse(
+                self._refuse(
                     line, f"{name} is {_quote(word)}, where {key.least} to {key.greatest} is allowed"
                 )
         if len(words) != length:
             needed = "one is needed" if key.each is None else f"{length} are needed, one for each {key.each}"
-            raise self._refuse(line, f"{name} has {len(words)} values ({_quote(value)}), where {needed}")
+            self._refuse(line, f"{name} has {len(words)} values ({_quote(value)}), where {needed}")
         return tuple(int(word) for word in words)
 
     def _required(self, name: str, length: int = 1, why: str = "") -> tuple[int, ...]:
@@ -195,13 +192,11 @@ class _Reader:
         num_players, num_rounds = self._required("numPlayers")[0], self._required("numRounds")[0]
         if not is_limit and "raisesize" in self.entries:
             line, value = self.entries["raisesize"]
-            raise self._refuse(
-                line, f"raiseSize is {_quote(value)}, but a nolimit game has no fixed raise sizes"
-            )
+            self._refuse(line, f"raiseSize is {_quote(value)}, but a nolimit game has no fixed raise sizes")
         first_player = self._numbers("firstPlayer", num_rounds) or (1,) * num_rounds
         if max(first_player) > num_players:
             line, value = self.entries["firstplayer"]
-            raise self._refuse(line, f"firstPlayer is {_quote(value)}, where 1 to {num_players} is allowed")
+            self._refuse(line, f"firstPlayer is {_quote(value)}, where 1 to {num_players} is allowed")
         stacks = self._numbers("stack", num_players)
         if stacks is None and not is_limit:
             raise UsageError(f"'{self.name}' has no stack, which every nolimit game needs")
@@ -222,13 +217,13 @@ def format_game_file(rules: PokerRules) -> str:
     """Write rules as an ACPC game file, which `parse_game_file` reads back as the same rules."""
     if rules.showdown is not Showdown.POKER:
         raise UsageError(
-            f"'{rules.name}' cannot be written as an ACPC game file: it has a {rules.showdown.value} showdown, "
-            "and such files know only poker's"
+            f"'{rules.name}' cannot be written as an ACPC game file: it has a {rules.showdown.value} "
+            "showdown, and such files know only poker's"
         )
     if rules.deck != Deck.top(rules.deck.num_ranks, rules.deck.num_suits):
         raise UsageError(
-            f"'{rules.name}' cannot be written as an ACPC game file: its deck has the ranks {rules.deck.ranks} and "
-            f"suits {rules.deck.suits}, and such files know only the top ranks and the last suits of cdhs"
+            f"'{rules.name}' cannot be written as an ACPC game file: its deck has the ranks "
+            f"{rules.deck.ranks} and suits {rules.deck.suits}, and such files know only the top ranks and the last suits of cdhs"
         )
     lines = ["GAMEDEF", "limit" if rules.is_limit else "nolimit"]
 

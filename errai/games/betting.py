@@ -195,7 +195,8 @@ class BettingState:
         if self.num_actions + rules.num_players > MAX_ACTIONS_A_ROUND:
             return f"a round has at most {MAX_ACTIONS_A_ROUND} actions"
         if self.stack_of(self.player) <= self.largest:
-            return f"the player's stack of {self.stack_of(self.player)} does not exceed the bet of {self.largest}"
+            stack = self.stack_of(self.player)
+            return f"the player's stack of {stack} does not exceed the bet of {self.largest}"
         others = (p for p in range(rules.num_players) if p != self.player)
         if all(self.folded[p] or self.is_all_in(p) for p in others):
             return "every opponent is all-in"

@@ -71,7 +71,8 @@ def parse_bid(text: str, dice: Sequence[int]) -> int:
     if dash and quantity.isdigit() and len(face) == 1 and face in FACES and 1 <= int(quantity) <= sum(dice):
         return (int(quantity) - 1) * len(FACES) + FACES.index(face)
     raise UsageError(
-        f"'{text}' is not a bid: a quantity from 1 to {sum(dice)}, '-' and a face of {FACES} is allowed, as in '1-5'"
+        f"'{text}' is not a bid: a quantity from 1 to {sum(dice)}, '-' and a face of {FACES} "
+        "is allowed, as in '1-5'"
     )
 
 
@@ -159,7 +160,8 @@ class BluffState:
         for player, faces in enumerate(rolled):
             if len(faces) != self.dice[player] or not all(0 <= face < len(FACES) for face in faces):
                 raise UsageError(
-                    f"{list(faces)} is not a roll of player {player}: {self.dice[player]} faces from 0 to 5 are allowed"
+                    f"{list(faces)} is not a roll of player {player}: "
+                    f"{self.dice[player]} faces from 0 to 5 are allowed"
                 )
 
     def can_roll(self, rolled: tuple[Sequence[int], Sequence[int]]) -> bool:
@@ -247,7 +249,7 @@ class BluffState:
 
 
 def replay_bids(dice: Sequence[int], bidding: str) -> tuple[int, ...]:
-    """Turn one round's bidding such as `1-2,1-5` into ascending bid numbers; errors name the action's position."""
+    """Turn one round's bidding such as `1-2,1-5` into ascending bid numbers; errors name the position."""
     bids: list[int] = []
     position = 0
     for text in bidding.split(",") if bidding else []:

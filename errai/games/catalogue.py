@@ -96,7 +96,7 @@ def limit_holdem() -> PokerRules:
 
 
 def nolimit_holdem() -> PokerRules:
-    """Heads-up no-limit Texas hold'em of the ACPC: blinds 50 and 100, 20,000 chips, stacks reset every hand."""
+    """Heads-up no-limit Texas hold'em of the ACPC: blinds 50 and 100, 20,000 chips in every hand."""
     return PokerRules(
         name="nolimit-holdem",
         deck=FULL_DECK,
