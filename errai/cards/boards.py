@@ -257,6 +257,11 @@ class CanonicalBoards:
         self._verify_round(round)
         if round < 0:
             raise UsageError("round -1 is the empty board, which has no parent and no deals")
+        if (num_boards := self.num_boards(round)) > MAX_BOARDS:
+            raise UsageError(
+                f"round {round} of {self.cards_per_round} has {num_boards} canonical boards: "
+                f"at most {MAX_BOARDS} are built"
+            )
         while len(self._rounds) <= round:
             self._rounds.append(self._build(len(self._rounds)))
         return self._rounds[round]
@@ -266,11 +271,6 @@ class CanonicalBoards:
         indexer = self._indexer
         num_boards = self.num_boards(round)
         assert indexer is not None
-        if num_boards > MAX_BOARDS:
-            raise UsageError(
-                f"round {round} of {self.cards_per_round} has {num_boards} canonical boards: "
-                f"at most {MAX_BOARDS} are built"
-            )
         boards = indexer.unindex(np.arange(num_boards), round)
         num_before = sum(self.cards_per_round[:round])
         if self.suits_matter:
