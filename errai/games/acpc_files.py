@@ -223,7 +223,8 @@ def format_game_file(rules: PokerRules) -> str:
     if rules.deck != Deck.top(rules.deck.num_ranks, rules.deck.num_suits):
         raise UsageError(
             f"'{rules.name}' cannot be written as an ACPC game file: its deck has the ranks "
-            f"{rules.deck.ranks} and suits {rules.deck.suits}, and such files know only the top ranks and the last suits of cdhs"
+            f"{rules.deck.ranks} and suits {rules.deck.suits}, "
+            "and such files know only the top ranks and the last suits of cdhs"
         )
     lines = ["GAMEDEF", "limit" if rules.is_limit else "nolimit"]
 

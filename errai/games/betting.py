@@ -13,7 +13,8 @@ The rules are those of the ACPC dealer:
   rounds are dealt without betting.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -25,6 +26,9 @@ from errai.games.rules import MAX_ACTIONS_A_ROUND, PokerRules
 T = TypeVar("T")
 
 NOBODY = -1
+
+# Ten digits hold every stack; leading zeros would make two strings of one hand.
+_RAISE_TO = re.compile(r"r[1-9][0-9]{0,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,9 @@ class BettingState:
 
     @property
     def to_call(self) -> int:
-        """Chips that the player to act must add to call, as far as the stack reaches."""
+        """Chips that the player to act must add to call, as far as the stack reaches; 0 when over."""
+        if self.is_over:
+            return 0
         return min(self.largest, self.stack_of(self.player)) - self.spent[self.player]
 
     def stack_of(self, player: int) -> int:
@@ -212,9 +218,9 @@ class BettingState:
             return self.call()
         if action == "r":
             return self.raise_to(None)
-        if action[:1] == "r" and action[1:].isascii() and action[1:].isdigit() and not self.rules.is_limit:
+        if not self.rules.is_limit and _RAISE_TO.fullmatch(action):
             return self.raise_to(int(action[1:]))
-        allowed = "'f', 'c' or 'r'" if self.rules.is_limit else "'f', 'c' or 'rN' with N a number of chips"
+        allowed = "'f', 'c' or 'r'" if self.rules.is_limit else "'f', 'c' or 'rN', N chips of 1 to 10 digits,"
         raise UsageError(f"'{action}' is not an action: {allowed} is allowed")
 
     def _verify_in_play(self) -> None:
@@ -260,7 +266,7 @@ class BettingState:
 
     # The end
 
-    def payoffs(self, strengths: tuple[int, ...] | None = None) -> tuple[Fraction, ...]:
+    def payoffs(self, strengths: Sequence[int] | None = None) -> tuple[Fraction, ...]:
         """Return the net chips of each position at the end of the hand.
 
         Args:
@@ -270,6 +276,10 @@ class BettingState:
             raise UsageError(f"the hand is not over after '{self.betting}': it has no payoffs yet")
         if self.is_showdown and strengths is None:
             raise UsageError(f"'{self.betting}' ends in a showdown: the strengths of the hands are needed")
+        if strengths is not None and len(strengths) != self.rules.num_players:
+            raise UsageError(
+                f"{len(strengths)} strengths are given, where {self.rules.num_players} are needed"
+            )
         net = [Fraction(-chips) for chips in self.spent]
         # One pot for each distinct total: those who reached it share it, an uncalled part returns.
         for below, level in pairwise([0, *sorted(set(self.spent) - {0})]):
