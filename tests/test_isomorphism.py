@@ -42,18 +42,19 @@ def shuffled(rng, deals, cards_per_round):
     return result
 
 
-# Counts that the literature gives; `test_sizes_by_burnside` derives each anew.
+# `test_sizes_by_burnside` derives each last count anew, also those whose origin is not named here.
 PUBLISHED = [
-    # Hold'em with the rounds kept apart (Waugh 2013; Johanson's thesis, 2016).
+    # Rounds kept apart: asserted by Waugh's own program, hand-isomorphism; flop and river in Johanson's thesis.
     ((2, 3, 1, 1), [169, 1_286_792, 55_190_538, 2_428_287_420]),
     # The same hands with the board unordered.
     ((2, 4), [169, 13_960_050]),
     ((2, 5), [169, 123_156_254]),
-    # Public boards; the 1,755 flops of Brown, Ganzfried and Sandholm's Tartanian7 (2015).
+    # Public boards; the 1,755 flops are in Brown, Ganzfried and Sandholm's paper on Tartanian7.
     ((3, 1, 1), [1_755, 63_193, 2_554_656]),
     ((4,), [16_432]),
     ((5,), [134_459]),
-    # Rhode Island hold'em: 8 * 13 + 56 * 325 + 392 * 9,997 = 3.94 million information sets (Johanson 2016).
+    # Rhode Island hold'em: 8 * 13 + 56 * 325 + 392 * 9,997 are the 3.94 million information sets that
+    # Johanson's thesis gives.
     ((1, 1, 1), [13, 325, 9_997]),
 ]
 

@@ -161,8 +161,8 @@ class CanonicalBoards:
         self._verify_round(round)
         if self._indexer is None or round < 0:
             return np.zeros(len(_verified_empty(boards)), dtype=np.int64)
-        number = self._built(round).number_of_class
-        return number[self._indexer.index(boards, round)].astype(np.int64)
+        classes = self._indexer.index(boards, round)  # refuses bad boards before any table is built
+        return self._built(round).number_of_class[classes].astype(np.int64)
 
     def canonicalise(self, board: Sequence[int] | npt.NDArray[np.integer], round: int) -> CanonicalBoard:
         """Return the canonical board of one dealt board and the renaming of cards that leads there.
