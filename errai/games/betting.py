@@ -115,7 +115,7 @@ class BettingState:
 
     def can_fold(self) -> bool:
         """Return whether the player to act may fold."""
-        return _is_legal(self.verify_fold)
+        return is_legal(self.verify_fold)
 
     def fold(self) -> "BettingState":
         """Give up the hand."""
@@ -131,7 +131,7 @@ class BettingState:
 
     def can_call(self) -> bool:
         """Return whether the player to act may check or call."""
-        return _is_legal(self.verify_call)
+        return is_legal(self.verify_call)
 
     def call(self) -> "BettingState":
         """Check, or match the largest total as far as the stack reaches."""
@@ -173,7 +173,7 @@ class BettingState:
 
     def can_raise_to(self, total: int | None = None) -> bool:
         """Return whether the player to act may raise to `total` chips."""
-        return _is_legal(lambda: self.verify_raise_to(total))
+        return is_legal(lambda: self.verify_raise_to(total))
 
     def raise_to(self, total: int | None = None) -> "BettingState":
         """Bet or raise to `total` chips over the whole hand; None in a limit game."""
@@ -324,7 +324,8 @@ def replay(rules: PokerRules, betting: str) -> BettingState:
     return state
 
 
-def _is_legal(verify: Callable[[], None]) -> bool:
+def is_legal(verify: Callable[[], None]) -> bool:
+    """Return whether a `verify_x` passes: this is what every `can_x` asks."""
     try:
         verify()
     except UsageError:
