@@ -15,6 +15,9 @@ from errai.kernels import kernel
 
 # Up to this many hands insertion beats two passes over 256 counters.
 MAX_HANDS_TO_INSERT = 40
+# A sorted entry is a strength above the number of its hand.
+HAND_BITS = 16
+HAND_MASK = 0xFFFF
 
 
 @kernel()
@@ -36,49 +39,69 @@ def orbit_size(
 
 
 @kernel()
-def sort_by_strength(
-    strengths,  # IN   int32[H]  of 0 to 65,535 where they are looked at
-    order,  # IN/OUT  int32[H]  the first num_hands are the hands to sort, then the same, ascending
-    num_hands,  # IN   int64
-    scratch,  # OUT  int32[H]
-    counts,  # OUT  int64[256]
+def evaluate_open_hands(
+    board_key,  # IN   int64  EMPTY_KEY included
+    board_mask,  # IN   int64
+    hand_keys,  # IN   int64[H]
+    hand_masks,  # IN   int64[H]
+    tables,  # IN   EvaluatorTables
+    ranked,  # OUT  int64[H]  strength << HAND_BITS | hand, for the hands that the board leaves open
+    counts,  # OUT  int64[2, 256]  how often each low and each high byte of a strength occurs
 ):
-    """Sort hands by strength: insertion for a few, two passes of counting for many."""
-    if num_hands <= MAX_HANDS_TO_INSERT:
-        for i in range(1, num_hands):
-            hand = order[i]
+    """Evaluate the hands that share no card with the board; return how many they are."""
+    counts[:] = 0
+    num_open = 0
+    for hand in range(hand_keys.shape[0]):
+        if hand_masks[hand] & board_mask == 0:
+            strength = strength_of(board_key + hand_keys[hand], board_mask | hand_masks[hand], tables)
+            ranked[num_open] = np.int64(strength) << HAND_BITS | hand
+            counts[0, strength & 255] += 1
+            counts[1, strength >> 8] += 1
+            num_open += 1
+    return num_open
+
+
+@kernel()
+def sort_ranked(
+    ranked,  # IN/OUT  int64[H]  the first num_open are sorted by strength, ascending
+    num_open,  # IN   int64
+    counts,  # IN   int64[2, 256]  from `evaluate_open_hands`; used up
+    scratch,  # OUT  int64[H]
+):
+    """Sort evaluated hands: insertion for a few, a radix sort by the strength's two bytes for many."""
+    if num_open <= MAX_HANDS_TO_INSERT:
+        for i in range(1, num_open):
+            entry = ranked[i]
             j = i
-            while j > 0 and strengths[order[j - 1]] > strengths[hand]:
-                order[j] = order[j - 1]
+            while j > 0 and ranked[j - 1] > entry:
+                ranked[j] = ranked[j - 1]
                 j -= 1
-            order[j] = hand
+            ranked[j] = entry
         return
-    for shift in (0, 8):
-        counts[:] = 0
-        for i in range(num_hands):
-            counts[(strengths[order[i]] >> shift) & 255] += 1
+    for byte in range(2):
         begin = 0
         for digit in range(256):
-            count = counts[digit]
-            counts[digit] = begin
+            count = counts[byte, digit]
+            counts[byte, digit] = begin
             begin += count
-        for i in range(num_hands):
-            digit = (strengths[order[i]] >> shift) & 255
-            scratch[counts[digit]] = order[i]
-            counts[digit] += 1
-        for i in range(num_hands):
-            order[i] = scratch[i]
+    for i in range(num_open):
+        digit = (ranked[i] >> HAND_BITS) & 255
+        scratch[counts[0, digit]] = ranked[i]
+        counts[0, digit] += 1
+    for i in range(num_open):
+        digit = (scratch[i] >> (HAND_BITS + 8)) & 255
+        ranked[counts[1, digit]] = scratch[i]
+        counts[1, digit] += 1
 
 
 @kernel()
 def sweep_showdown(
-    strengths,  # IN   int32[H]
-    order,  # IN   int32[H]  the first num_hands are hands in ascending strength
-    num_hands,  # IN   int64
+    ranked,  # IN   int64[H]  strength << HAND_BITS | hand; the first num_open, by ascending strength
+    num_open,  # IN   int64
     hand_cards,  # IN   uint8[H, 2]
     first_weights,  # IN   float64[H]
     second_weights,  # IN   float64[H]
-    held,  # OUT  float64[52]  the second side's weight so far that holds a card
+    held,  # OUT  float64[52]  scratch: the second side's weight so far that holds a card
 ):
     """Return the weight of pairs of disjoint hands that the first side wins, and wins or ties."""
     held[:] = 0.0
@@ -86,24 +109,23 @@ def sweep_showdown(
     wins = 0.0
     wins_or_ties = 0.0
     begin = 0
-    while begin < num_hands:
-        strength = strengths[order[begin]]
+    while begin < num_open:
+        strength = ranked[begin] >> HAND_BITS
         end = begin
-        while end < num_hands and strengths[order[end]] == strength:
-            hand = order[end]
-            a, b = hand_cards[hand, 0], hand_cards[hand, 1]
-            wins += first_weights[hand] * (total - held[a] - held[b])
+        while end < num_open and ranked[end] >> HAND_BITS == strength:
+            hand = ranked[end] & HAND_MASK
+            wins += first_weights[hand] * (total - held[hand_cards[hand, 0]] - held[hand_cards[hand, 1]])
             end += 1
         for i in range(begin, end):
-            hand = order[i]
+            hand = ranked[i] & HAND_MASK
             weight = second_weights[hand]
             total += weight
             held[hand_cards[hand, 0]] += weight
             held[hand_cards[hand, 1]] += weight
         for i in range(begin, end):
-            hand = order[i]
-            a, b = hand_cards[hand, 0], hand_cards[hand, 1]
-            wins_or_ties += first_weights[hand] * (total - held[a] - held[b] + second_weights[hand])
+            hand = ranked[i] & HAND_MASK
+            beaten = total - held[hand_cards[hand, 0]] - held[hand_cards[hand, 1]] + second_weights[hand]
+            wins_or_ties += first_weights[hand] * beaten
         begin = end
     return wins, wins_or_ties
 
@@ -121,10 +143,9 @@ def enumerate_showdowns(
     first_weights,  # IN   float64[H]
     second_weights,  # IN   float64[H]
     tables,  # IN   EvaluatorTables
-    strengths,  # OUT  int32[H]  scratch
-    order,  # OUT  int32[H]  scratch
-    scratch,  # OUT  int32[H]
-    counts,  # OUT  int64[256]  scratch
+    ranked,  # OUT  int64[H]  scratch
+    scratch,  # OUT  int64[H]
+    counts,  # OUT  int64[2, 256]  scratch
     held,  # OUT  float64[52]  scratch
     chosen,  # OUT  int64[5]  scratch
     sums,  # OUT  float64[2]  weight of pairs and boards that the first side wins, and wins or ties
@@ -143,15 +164,10 @@ def enumerate_showdowns(
         weight = orbit_size(mask, shifts)
         if weight > 0:
             num_boards += 1
-            num_hands = 0
-            for hand in range(hand_keys.shape[0]):
-                if hand_masks[hand] & mask == 0:
-                    strengths[hand] = strength_of(key + hand_keys[hand], mask | hand_masks[hand], tables)
-                    order[num_hands] = hand
-                    num_hands += 1
-            sort_by_strength(strengths, order, num_hands, scratch, counts)
+            num_open = evaluate_open_hands(key, mask, hand_keys, hand_masks, tables, ranked, counts)
+            sort_ranked(ranked, num_open, counts, scratch)
             wins, wins_or_ties = sweep_showdown(
-                strengths, order, num_hands, hand_cards, first_weights, second_weights, held
+                ranked, num_open, hand_cards, first_weights, second_weights, held
             )
             sums[0] += weight * wins
             sums[1] += weight * wins_or_ties

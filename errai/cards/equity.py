@@ -1,6 +1,6 @@
 """Equity: how often one hand or range beats another when all cards are dealt, exactly.
 
-1. Drop hands that the board blocks, and hands that block every hand of the other side.
+1. Drop hands that the board blocks; weigh the pairs of hands that share no card.
 2. Find the suit permutations that leave the board and one of the two ranges as they are, for the range
    with more of them. Sum the other range over this group. Both are now unchanged by the group, and the
    sum over all boards is the group's size times what it was, since renaming suits renames boards.
@@ -29,6 +29,8 @@ from errai.errors import UsageError
 
 BOARD_LENGTHS = (0, 3, 4, 5)
 FULL_BOARD = 5
+# Below this share of disjoint pairs, cancellation would cost more than three of float64's sixteen digits.
+MIN_OPEN_SHARE = 1e-3
 
 _SIDES = ("first", "second")
 
@@ -108,8 +110,12 @@ def _side_weights(side: str | npt.ArrayLike, board: tuple[int, ...], name: str) 
     return left
 
 
-def _drop_unmet(first: Weights, second: Weights) -> tuple[Weights, Weights, float]:
-    """Zero the hands that block every hand of the other side; return the weight of all disjoint pairs too."""
+def _weigh_pairs(first: Weights, second: Weights) -> tuple[Weights, Weights, float]:
+    """Return both sides ready for the sweep, and the weight of all pairs of disjoint hands.
+
+    The sweep adds a blocked hand's weight and takes it off again. That is harmless, and keeps ranges
+    suit-symmetric, unless nearly all weight is blocked; then hands that meet no opponent are dropped.
+    """
     _, masks = _hand_states()
     a, b = np.flatnonzero(first), np.flatnonzero(second)
     meets = masks[a][:, None] & masks[b][None, :] == 0
@@ -118,10 +124,12 @@ def _drop_unmet(first: Weights, second: Weights) -> tuple[Weights, Weights, floa
             "every hand of the first side shares a card with every hand of the second: "
             "at least one pair of hands must be disjoint"
         )
-    kept_first, kept_second = np.zeros(NUM_HANDS), np.zeros(NUM_HANDS)
-    kept_first[a] = first[a] * meets.any(axis=1)
-    kept_second[b] = second[b] * meets.any(axis=0)
-    return kept_first, kept_second, float(first[a] @ (meets @ second[b]))
+    pairs = float(first[a] @ (meets @ second[b]))
+    if pairs < MIN_OPEN_SHARE * first.sum() * second.sum():
+        first, second = first.copy(), second.copy()
+        first[a[~meets.any(axis=1)]] = 0.0
+        second[b[~meets.any(axis=0)]] = 0.0
+    return first, second, pairs
 
 
 def _symmetries(weights: Weights, board: tuple[int, ...]) -> list[int]:
@@ -154,7 +162,7 @@ def equity(hands_or_ranges: Sequence[str | npt.ArrayLike], board: str = "") -> E
     first, second = (
         _side_weights(side, cards, name) for side, name in zip(hands_or_ranges, _SIDES, strict=True)
     )
-    first, second, pairs = _drop_unmet(first, second)
+    first, second, pairs = _weigh_pairs(first, second)
 
     suit_images, hand_images = _suit_permutations()
     group, group_of_second = _symmetries(first, cards), _symmetries(second, cards)
@@ -183,10 +191,9 @@ def equity(hands_or_ranges: Sequence[str | npt.ArrayLike], board: str = "") -> E
         first[hands],
         second[hands],
         tables,
-        np.empty(len(hands), dtype=np.int32),
-        np.empty(len(hands), dtype=np.int32),
-        np.empty(len(hands), dtype=np.int32),
-        np.empty(256, dtype=np.int64),
+        np.empty(len(hands), dtype=np.int64),
+        np.empty(len(hands), dtype=np.int64),
+        np.empty((2, 256), dtype=np.int64),
         np.empty(NUM_CARDS),
         np.empty(FULL_BOARD, dtype=np.int64),
         sums,
