@@ -27,10 +27,10 @@ def showdown_strengths(rules: PokerRules, holes: Sequence[Sequence[int]], board:
         holes: [hand] hole cards.
         board: the public cards of all rounds.
     """
-    _verify_count("board", board, sum(rules.num_board_cards))
+    verify_count("board", board, sum(rules.num_board_cards))
     for hole in holes:
-        _verify_count("hand", hole, rules.num_hole_cards)
-        _verify_cards(rules, (*hole, *board))
+        verify_count("hand", hole, rules.num_hole_cards)
+        verify_cards(rules, (*hole, *board))
     rank = evaluate if rules.showdown is Showdown.POKER else evaluate_three_card
     return [int(strength) for strength in rank([(*hole, *board) for hole in holes])] if holes else []
 
@@ -93,8 +93,8 @@ class HandState:
                 f"hole cards for {len(holes)} players are given, where {self.rules.num_players} play"
             )
         for hole in holes:
-            _verify_count("hand", hole, self.rules.num_hole_cards)
-        _verify_cards(self.rules, [card for hole in holes for card in hole])
+            verify_count("hand", hole, self.rules.num_hole_cards)
+        verify_cards(self.rules, [card for hole in holes for card in hole])
 
     def can_deal_hole(self, holes: Sequence[Sequence[int]]) -> bool:
         """Return whether these hole cards may be dealt now."""
@@ -114,8 +114,8 @@ class HandState:
             raise UsageError("the hand is over: no public card is dealt any more")
         if self.num_board_cards_due == 0:
             raise UsageError(f"no public cards are due: position {self.player} has to act")
-        _verify_count("deal of public cards", cards, self.num_board_cards_due)
-        _verify_cards(self.rules, [*(card for hole in self.holes for card in hole), *self.board, *cards])
+        verify_count("deal of public cards", cards, self.num_board_cards_due)
+        verify_cards(self.rules, [*(card for hole in self.holes for card in hole), *self.board, *cards])
 
     def can_deal_board(self, cards: Sequence[int]) -> bool:
         """Return whether these public cards may be dealt now."""
@@ -195,12 +195,13 @@ class HandState:
         return self.betting.payoffs(showdown_strengths(self.rules, self.holes, self.board))
 
 
-def _verify_count(what: str, cards: Sequence[int], needed: int) -> None:
+def verify_count(what: str, cards: Sequence[int], needed: int) -> None:
+    """Refuse too many or too few cards."""
     if len(cards) != needed:
         raise UsageError(f"a {what} of {len(cards)} cards is given, where {needed} are needed")
 
 
-def _verify_cards(rules: PokerRules, cards: Sequence[int]) -> None:
+def verify_cards(rules: PokerRules, cards: Sequence[int]) -> None:
     """Refuse what is not a card of the deck, and cards that occur twice."""
     seen = set()
     for card in cards:
