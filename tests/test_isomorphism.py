@@ -42,9 +42,9 @@ def shuffled(rng, deals, cards_per_round):
     return result
 
 
-# `test_sizes_by_burnside` derives each last count anew, also those whose origin is not named here.
+# `test_sizes_by_burnside` derives every count anew, also those whose origin is not named here.
 PUBLISHED = [
-    # Rounds kept apart: asserted by Waugh's own program, hand-isomorphism; flop and river in Johanson's thesis.
+    # Rounds kept apart: asserted by Waugh's program, hand-isomorphism; flop and river in Johanson's thesis.
     ((2, 3, 1, 1), [169, 1_286_792, 55_190_538, 2_428_287_420]),
     # The same hands with the board unordered.
     ((2, 4), [169, 13_960_050]),
@@ -68,7 +68,8 @@ def test_published_sizes(cards_per_round, sizes):
 
 @pytest.mark.parametrize(
     ("cards_per_round", "num_ranks"),
-    [(rounds, 13) for rounds, _ in PUBLISHED] + [((7,), 13), ((1,) * 7, 13), ((1, 2, 1, 3), 9), ((2, 3), 4)],
+    [(rounds[: i + 1], 13) for rounds, _ in PUBLISHED for i in range(len(rounds))]
+    + [((7,), 13), ((1,) * 7, 13), ((1, 2, 1, 3), 9), ((2, 3), 4)],
 )
 def test_sizes_by_burnside(cards_per_round, num_ranks):
     # Classes = mean over the 24 suit permutations of the deals that each fixes. A permutation fixes a deal
