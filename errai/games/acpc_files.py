@@ -67,7 +67,8 @@ _KEYS = {
 
 _BEGIN, _END, _LIMIT, _NOLIMIT = "gamedef", "end gamedef", "limit", "nolimit"
 _ALLOWED = (
-    f"GAMEDEF, limit, nolimit, {', '.join(key.name for key in _KEYS.values())} and END GAMEDEF are allowed"
+    "limit, nolimit, END GAMEDEF or 'KEY = NUMBERS' with a key of "
+    f"{', '.join(key.name for key in _KEYS.values())} is allowed"
 )
 
 
@@ -146,10 +147,8 @@ class _Reader:
         key = key.strip()
         if words in (_LIMIT, _NOLIMIT):
             key, name = _LIMIT, "limit or nolimit"
-        elif key.lower() in _KEYS:
+        elif equals and key.lower() in _KEYS:
             name = _KEYS[key.lower()].name
-            if not equals:
-                self._refuse(line_number, f"{_quote(line)} has no '=', where '{name} = VALUE' is allowed")
         else:
             self._refuse(line_number, f"{_quote(line)} has no meaning: {_ALLOWED}")
         if key.lower() in self.entries:

@@ -1,0 +1,123 @@
+"""The record of rules: what it refuses, what it counts, and the built-in games against published figures."""
+
+from dataclasses import replace
+from math import comb
+
+import pytest
+
+import errai
+from errai.cards.deck import FULL_DECK, Deck
+from errai.errors import UsageError
+from errai.games.bluff import BluffRules
+from errai.games.catalogue import game_names, holdem
+from errai.games.rules import UNLIMITED_RAISES, PokerRules, Showdown
+
+LIMIT = errai.load_game("limit-holdem")
+NOLIMIT = errai.load_game("nolimit-holdem")
+
+
+@pytest.mark.parametrize(
+    ("game", "changes", "sentence"),
+    [
+        (LIMIT, {"num_board_cards": (0, 1, 1, 1, 1)}, "5 rounds, where 1 to 4 are allowed"),
+        (LIMIT, {"num_board_cards": ()}, "0 rounds, where 1 to 4 are allowed"),
+        (LIMIT, {"blinds": (1,)}, "1 players, where 2 to 10 are allowed"),
+        (LIMIT, {"blinds": (1,) * 11}, "11 players, where 2 to 10 are allowed"),
+        (LIMIT, {"max_raises": (1, 1)}, "maxRaises has 2 values, where 4 are needed"),
+        (LIMIT, {"first_player": (1,)}, "firstPlayer has 1 values, where 4 are needed"),
+        (LIMIT, {"raise_sizes": (1, 1, 1)}, "raiseSize has 3 values, where 4 are needed"),
+        (NOLIMIT, {"stacks": (1, 1, 1)}, "stack has 3 values, where 2 are needed"),
+        (LIMIT, {"blinds": (-1, 5)}, r"blinds \(-1, 5\), where none may be negative"),
+        (LIMIT, {"blinds": (0, 0)}, r"blinds \(0, 0\), where .* one must be positive"),
+        (
+            LIMIT,
+            {"raise_sizes": (10, 10, 0, 20)},
+            r"raise sizes \(10, 10, 0, 20\), where each must be positive",
+        ),
+        (LIMIT, {"raise_sizes": None}, "a no-limit game needs stacks"),
+        (NOLIMIT, {"stacks": (100, 20000)}, "each must exceed the largest blind 100"),
+        (NOLIMIT, {"stacks": (2**31, 20000)}, "2147483648 chips, where at most 2147483647 are allowed"),
+        (LIMIT, {"max_raises": (3, 4, 4, 256)}, "where 0 to 255 are allowed"),
+        (LIMIT, {"max_raises": (3, 4, 4, -1)}, "where 0 to 255 are allowed"),
+        (LIMIT, {"first_player": (2, 0, 0, 0)}, "where positions 0 to 1 exist"),
+        (LIMIT, {"num_hole_cards": 0}, "0 hole cards, where at least 1 is needed"),
+        (LIMIT, {"num_board_cards": (0, 3, -1, 1)}, "where none may be negative"),
+        (LIMIT, {"deck": Deck("A", "cdhs")}, "9 cards are dealt from a deck of 4"),
+        (LIMIT, {"num_hole_cards": 3}, "a showdown of 8 cards, where at most 7 are allowed"),
+        (LIMIT, {"showdown": Showdown.THREE_CARD}, "a three-card showdown of 7 cards"),
+    ],
+)
+def test_impossible_rules_are_refused_in_one_sentence(game, changes, sentence):
+    with pytest.raises(UsageError, match=f"the rules of '{game.name}' are impossible: .*{sentence}"):
+        replace(game, **changes)
+
+
+def test_every_listed_game_loads_under_its_own_name():
+    for name in game_names():
+        assert errai.load_game(name).name == name
+
+
+@pytest.mark.parametrize(
+    "name", ["hearts", "holdem-5-1", "holdem-2-0", "bluff-5-1", "bluff-0-1", "/nowhere.game"]
+)
+def test_unknown_games_are_refused_by_name(name):
+    with pytest.raises(UsageError):
+        errai.load_game(name)
+
+
+def test_numbers_of_deals():
+    kuhn, leduc = errai.load_game("kuhn"), errai.load_game("leduc")
+    assert (kuhn.num_hands(), kuhn.num_deals(0)) == (3, 3)
+    assert [leduc.num_deals(r) for r in range(2)] == [6, 30]
+    assert LIMIT.num_hands() == 1326
+    # Pairs of hand and board with the rounds kept apart, before any symmetry.
+    expected = [comb(52, 2), comb(52, 2) * comb(50, 3), comb(52, 2) * comb(50, 3) * 47]
+    assert [LIMIT.num_deals(r) for r in range(4)] == [*expected, expected[-1] * 46]
+    assert [LIMIT.num_board_cards_by(r) for r in range(4)] == [0, 3, 4, 5]
+
+
+def test_where_suits_matter():
+    # Leduc's and Kuhn's cards have no flushes; Rhode Island's three cards and five-card hands do.
+    matter = {
+        name: errai.load_game(name).suits_matter for name in game_names() if not name.startswith("bluff")
+    }
+    assert [name for name, does in matter.items() if not does] == ["kuhn", "leduc"]
+
+
+def test_big_blind_is_the_unit():
+    units = {
+        "kuhn": 1,
+        "leduc": 1,
+        "rhode-island": 5,
+        "holdem-2-4": 10,
+        "limit-holdem": 10,
+        "nolimit-holdem": 100,
+    }
+    assert {name: errai.load_game(name).big_blind for name in units} == units
+
+
+def test_holdem_r_b_follows_the_rule_of_bets():
+    # Before the flop the big blind is the first bet, but a raise is always allowed; bets double on the flop.
+    for num_bets, before_flop in ((1, 1), (2, 1), (3, 2), (4, 3)):
+        assert holdem(2, num_bets).max_raises == (before_flop, num_bets)
+    assert holdem(2, 4).raise_sizes == (10, 20)
+    assert replace(holdem(4, 4), name="limit-holdem") == LIMIT
+
+
+def test_bluff_is_loaded_with_its_dice():
+    assert errai.load_game("bluff-2-1") == BluffRules("bluff-2-1", (2, 1))
+
+
+def test_a_no_limit_game_may_bound_its_raises():
+    rules = PokerRules(
+        name="capped",
+        deck=FULL_DECK,
+        num_hole_cards=2,
+        num_board_cards=(0, 3),
+        blinds=(2, 1),
+        raise_sizes=None,
+        max_raises=(1, UNLIMITED_RAISES),
+        first_player=(1, 0),
+        stacks=(50, 50),
+    )
+    assert not rules.is_limit
