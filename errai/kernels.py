@@ -77,7 +77,7 @@ def _prepare_cache() -> Path | None:
 _CACHE = _prepare_cache()
 
 
-class _SayThatKernelsCompile(numba.core.event.Listener):  # type: ignore[misc]
+class _SayThatKernelsCompile(numba.core.event.Listener):
     """Tell the user once why the first call takes seconds. Only real compilations reach this."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _SayThatKernelsCompile(numba.core.event.Listener):  # type: ignore[misc]
         """Nothing to tell: the command's own output follows."""
 
 
-numba.core.event.register("numba:compile", _SayThatKernelsCompile())
+numba.core.event.register("numba:compile", _SayThatKernelsCompile())  # type: ignore[no-untyped-call]
 
 
 def kernel(
@@ -120,11 +120,12 @@ def kernel(
         if _CACHE is None:
             return numba.njit(**options)(function)  # type: ignore[no-any-return]
         # Numba reads the folder while it decorates; other users of Numba in this process keep theirs.
-        theirs = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(_CACHE)
+        settings: Any = numba.config  # its attributes are made at run time
+        theirs = settings.CACHE_DIR
+        settings.CACHE_DIR = str(_CACHE)
         try:
             return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
         finally:
-            numba.config.CACHE_DIR = theirs
+            settings.CACHE_DIR = theirs
 
     return decorate

@@ -99,7 +99,7 @@ class Deck:
             positions = [allowed.find(letter) for letter in given]
             if not given or min(positions) < 0 or positions != sorted(set(positions)):
                 raise UsageError(
-                    f"'{given}' cannot be the {what} of a deck: give ascending letters of '{allowed}', each once"
+                    f"'{given}' cannot be the {what} of a deck: ascending letters of '{allowed}' are allowed"
                 )
 
     @staticmethod
@@ -167,9 +167,12 @@ class Deck:
     def verify(self, cards: Sequence[int]) -> None:
         """Refuse cards that are not in the deck or occur twice."""
         for card in cards:
+            if not 0 <= card < NUM_CARDS:
+                raise UsageError(f"{card} is not the number of a card: 0 to {NUM_CARDS - 1} are allowed")
             if card not in self.position:
                 raise UsageError(
-                    f"{format_card(card)} is not in this deck, which has the ranks {self.ranks} and suits {self.suits}"
+                    f"{format_card(card)} is not in this deck, which has the ranks {self.ranks} "
+                    f"and suits {self.suits}"
                 )
         verify_distinct(cards)
 

@@ -48,7 +48,9 @@ class BetMenu:
         try:
             threshold = Fraction(str(force_all_in))
         except ValueError:
-            raise UsageError(f"'{force_all_in}' is not a part of the pot: a number such as 0.05 is allowed") from None
+            raise UsageError(
+                f"'{force_all_in}' is not a part of the pot: a number such as 0.05 is allowed"
+            ) from None
         if threshold < 0:
             raise UsageError(f"an all-in threshold of {force_all_in} is impossible: 0 or more is allowed")
         rounds = tuple(
@@ -114,5 +116,6 @@ def _parse_size(text: str, menu: str) -> Size:
         if fraction > 0:
             return fraction
     raise UsageError(
-        f"'{text.strip()}' in the menu '{menu}' is not a bet size: '0.5p', '50%', 'min' or 'all-in' is allowed"
+        f"'{text.strip()}' in the menu '{menu}' is not a bet size: "
+        "'0.5p', '50%', 'min' or 'all-in' is allowed"
     )

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -203,7 +204,7 @@ class TreePlan:
             frontier, counts = following, next_counts
 
     def _template(self, key: _Key, entry: BettingState, following: dict[_Key, BettingState]) -> _Template:
-        round_index, spent, is_all_in = key
+        round_index, _, is_all_in = key
         last = round_index == self.rules.num_rounds - 1
         states, parents, actions = [entry], [NO_NODE], [ACTION_NONE]
         first, number, kinds, players = [], [], [], []
@@ -229,11 +230,13 @@ class TreePlan:
                 self._num_template_nodes += num_children
                 if self._num_template_nodes > MAX_TEMPLATE_NODES:
                     raise UsageError(
-                        f"the betting of '{self.rules.name}' has more than {MAX_TEMPLATE_NODES:,} distinct states: "
-                        "give a menu of bet sizes (--bets) or a smaller one"
+                        f"the betting of '{self.rules.name}' has more than {MAX_TEMPLATE_NODES:,} "
+                        "distinct states: give a menu of bet sizes (--bets) or a smaller one"
                     )
                 if num_children > 255:
-                    raise UsageError(f"a decision of '{self.rules.name}' has {num_children} actions: 255 are allowed")
+                    raise UsageError(
+                        f"a decision of '{self.rules.name}' has {num_children} actions: 255 are allowed"
+                    )
             first.append(first_child)
             number.append(num_children)
             kinds.append(kind)
@@ -275,8 +278,10 @@ class TreePlan:
                 f"the betting tree of '{self.rules.name}' has {num_nodes:,} nodes, which would take "
                 f"{format_bytes(num_nodes * BYTES_A_NODE)}: at most {MAX_NODES:,} nodes are allowed"
             )
-        verify_memory(num_nodes * BYTES_A_NODE, f"the betting tree of '{self.rules.name}' ({num_nodes:,} nodes)")
-        arrays = {
+        verify_memory(
+            num_nodes * BYTES_A_NODE, f"the betting tree of '{self.rules.name}' ({num_nodes:,} nodes)"
+        )
+        arrays: dict[str, npt.NDArray[Any]] = {
             "parent": np.empty(num_nodes, dtype=np.int32),
             "first_child": np.empty(num_nodes, dtype=np.int32),
             "num_children": np.empty(num_nodes, dtype=np.uint8),
@@ -294,7 +299,11 @@ class TreePlan:
             sizes = np.array([self.templates[key].size for key in keys], dtype=np.int64)[entry_keys]
             starts = round_begin[r] + np.cumsum(sizes) - sizes
             round_begin[r + 1] = round_begin[r] + sizes.sum()
-            next_ids = {key: i for i, key in enumerate(self.occurrences[r + 1])} if r + 1 < len(round_begin) - 1 else {}
+            next_ids = (
+                {key: i for i, key in enumerate(self.occurrences[r + 1])}
+                if r + 1 < len(round_begin) - 1
+                else {}
+            )
             continues_with = np.empty(int(sizes.sum()), dtype=np.int64)
             for i, key in enumerate(keys):
                 places = starts[entry_keys == i][:, None] + np.arange(self.templates[key].size)
@@ -313,9 +322,7 @@ class TreePlan:
         return BettingTree(**arrays, round_begin=round_begin)
 
 
-def _stamp(
-    arrays: dict[str, npt.NDArray[np.generic]], template: _Template, places: npt.NDArray[np.int64]
-) -> None:
+def _stamp(arrays: dict[str, npt.NDArray[Any]], template: _Template, places: npt.NDArray[np.int64]) -> None:
     """Copy a template to `places` [copies, nodes], turning relative node numbers into absolute ones."""
     for name in ("num_children", "kind", "player", "action", "chips"):
         arrays[name][places] = getattr(template, name)

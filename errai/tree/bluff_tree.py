@@ -40,7 +40,9 @@ def build_bluff_tree(dice: Sequence[int]) -> BettingTree:
     """
     bids = num_bids(dice)
     num_nodes = bluff_round_count(dice).nodes
-    verify_memory(num_nodes * BYTES_A_NODE, f"the bidding tree of Bluff with {sum(dice)} dice ({num_nodes:,} nodes)")
+    verify_memory(
+        num_nodes * BYTES_A_NODE, f"the bidding tree of Bluff with {sum(dice)} dice ({num_nodes:,} nodes)"
+    )
     parent = np.full(num_nodes, NO_NODE, dtype=np.int32)
     first_child = np.full(num_nodes, NO_NODE, dtype=np.int32)
     num_children = np.zeros(num_nodes, dtype=np.uint8)

@@ -41,4 +41,6 @@ def verify_memory(num_bytes: int, what: str) -> None:
     """Refuse what does not fit into the memory that is free now."""
     available = available_memory()
     if num_bytes > available:
-        raise UsageError(f"{what} needs {format_bytes(num_bytes)} of memory, and {format_bytes(available)} are free")
+        raise UsageError(
+            f"{what} needs {format_bytes(num_bytes)} of memory, and {format_bytes(available)} are free"
+        )

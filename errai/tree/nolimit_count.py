@@ -1,8 +1,8 @@
 """Exact counts of the betting of heads-up no-limit games with every chip size allowed.
 
-The tree of the ACPC's game has more than 10^150 betting sequences on the river and cannot be walked. But inside a
-round the raises are increments that never shrink, except for a last one that goes all-in. So raise
-sequences that lift the bet by T chips are partitions of T into parts of at least one big blind, and
+The tree of the ACPC's game has more than 10^150 betting sequences on the river and cannot be walked.
+But inside a round the raises are increments that never shrink, except for a last one that goes all-in.
+So raise sequences that lift the bet by T chips are partitions of T into parts of at least one big blind, and
 rounds chain by convolution over the level at which they start. Python's integers keep it exact.
 
 Steps:
@@ -79,7 +79,7 @@ def count_nolimit_rounds(rules: PokerRules, max_actions: int = MAX_ACTIONS_A_ROU
 
 
 def _partitions(total: int, least_part: int, max_parts: Sequence[int]) -> list[list[int]]:
-    """Return, for each ascending cap K, the partitions of T = 0 .. total into at most K parts >= least_part."""
+    """Return, for each ascending cap K, the partitions of T <= total into at most K parts >= least_part."""
     counts = [1] + [0] * total
     spread = [1] + [0] * total  # partitions of n into at most k parts, k growing
     result = []
@@ -106,7 +106,7 @@ def _total(starts: list[int], by_room: list[int]) -> int:
 
 
 def _convolve(a: list[int], b: list[int]) -> list[int]:
-    """Return the first len(a) coefficients of the product of two polynomials with non-negative coefficients."""
+    """Return the first len(a) coefficients of a product of polynomials, none of them negative."""
     length = len(a)
     width = len(str(max(a))) + len(str(max(b))) + len(str(length))
     context = Context(prec=2 * width * length, Emax=MAX_EMAX, Emin=MIN_EMIN)

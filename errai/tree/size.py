@@ -161,7 +161,9 @@ def game_size(game: Game, menu: BetMenu | None = None, buckets: str | None = Non
     for r, betting in enumerate(counts):
         rows = deals.num_rows(r)
         if by_round is not None and by_round[r] > rows:
-            raise UsageError(f"{by_round[r]} buckets in round {r + 1} are too many: it has {rows:,} canonical hands")
+            raise UsageError(
+                f"{by_round[r]} buckets in round {r + 1} are too many: it has {rows:,} canonical hands"
+            )
         rounds.append(
             RoundSize(
                 name=f"round {r + 1}",

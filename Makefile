@@ -1,0 +1,45 @@
+# The commands of CONTRIBUTING.md. Each sets up what it needs; the virtual environment is made once.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# Byte code that may not be kept makes every start several times slower.
+unexport PYTHONDONTWRITEBYTECODE
+# Applies to build requirements too, so that next year's install is this year's.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test prove bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests/test_kernel_twins.py
+	$(BIN)/python -m pytest -q -n 2
+
+prove: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -v -m slow --durations=10
+
+bench: $(VENV)/.ready-dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Errai needs Python 3.11 or newer: set PYTHON=python3.x"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.made pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.made pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ $(VENV)/.ready

@@ -1,0 +1,44 @@
+"""What every command shares: JSON for machines, tables for people, one sentence for errors."""
+
+import json
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random; exact commands ignore it.")]
+
+
+def fail(sentence: str) -> NoReturn:
+    """Print one sentence on standard error and leave with status 2."""
+    text = " ".join(sentence.split())
+    print(f"errai: {text}" + ("" if text.endswith(".") else "."), file=sys.stderr)
+    sys.exit(2)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; integers of any size stay exact."""
+    print(json.dumps(value, indent=2))
+
+
+def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    """Print a table with the first column to the left and numbers to the right, however wide."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    print(title)
+    for row in [header, ["-" * width for width in widths], *rows]:
+        cells = [
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  " + "  ".join(cells).rstrip())
+
+
+def scientific(number: int) -> str:
+    """Write an integer with thousands separators, or as a power of ten where it has over 18 digits.
+
+    >>> scientific(15442180)
+    '15,442,180'
+    """
+    digits = str(number)
+    return f"{number:,}" if len(digits) <= 18 else f"{digits[0]}.{digits[1:4]}e{len(digits) - 1}"

@@ -1,0 +1,95 @@
+"""Cards, decks and the one order of hands."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from errai.cards.deck import (
+    FULL_DECK,
+    RANKS,
+    SUITS,
+    Deck,
+    format_card,
+    format_cards,
+    parse_card,
+    parse_cards,
+)
+from errai.errors import UsageError
+
+LEDUC = Deck("JQK", "hs")
+
+
+def test_card_numbers_are_as_promised() -> None:
+    assert [parse_card(text) for text in ("2c", "2d", "2h", "2s", "3c", "As")] == [0, 1, 2, 3, 4, 51]
+
+
+@given(st.integers(0, 51))
+def test_text_round_trip(card: int) -> None:
+    assert parse_card(format_card(card)) == card
+
+
+def test_cards_with_and_without_spaces() -> None:
+    assert parse_cards("As Kd,2c") == parse_cards("AsKd2c") == (51, 45, 0)
+    assert parse_cards("") == ()
+    assert format_cards((51, 45, 0)) == "AsKd2c"
+
+
+@pytest.mark.parametrize("text", ["A", "Ax", "1s", "10s", "AsK", "♠A", "As-Kd"])
+def test_impossible_cards(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is not a card: a card is a rank of .* and a suit of cdhs"):
+        parse_cards(text)
+
+
+def test_duplicate_cards_are_named() -> None:
+    with pytest.raises(UsageError, match="the card As occurs twice in 'AsKdAs'"):
+        parse_cards("AsKdAs")
+
+
+def test_short_decks() -> None:
+    assert format_cards(LEDUC.cards) == "JhJsQhQsKhKs"
+    assert Deck.top(3, 2) == Deck("QKA", "hs")
+    assert (FULL_DECK.size, FULL_DECK.num_ranks, FULL_DECK.num_suits) == (52, 13, 4)
+    for ranks, suits in (("", "s"), ("KQ", "s"), ("QQ", "s"), ("QX", "s"), ("Q", "sc")):
+        with pytest.raises(UsageError, match="cannot be the"):
+            Deck(ranks, suits)
+    with pytest.raises(UsageError, match="a deck of 14 ranks is impossible: 1 to 13"):
+        Deck.top(14, 4)
+    with pytest.raises(UsageError, match="a deck of 0 suits is impossible: 1 to 4"):
+        Deck.top(13, 0)
+
+
+def test_bare_ranks() -> None:
+    kuhn = Deck("JQK", "s")
+    assert format_cards(kuhn.parse("K")) == "Ks"
+    assert format_cards(LEDUC.parse("KK")) == "KhKs"
+    assert format_cards(LEDUC.parse("KKh")) == "KsKh"
+    assert format_cards(LEDUC.parse("JsQ")) == "JsQh"
+    with pytest.raises(UsageError, match="there is no K left in the deck for 'KKK'"):
+        LEDUC.parse("KKK")
+    with pytest.raises(UsageError, match="As is not in this deck, which has the ranks JQK and suits hs"):
+        LEDUC.parse("As")
+
+
+@pytest.mark.parametrize("deck", [FULL_DECK, LEDUC, Deck("789TJ", "cds")])
+@pytest.mark.parametrize("num_cards", [1, 2])
+def test_hand_order(deck: Deck, num_cards: int) -> None:
+    hands = deck.hands(num_cards)
+    assert len(hands) == deck.num_hands(num_cards)
+    for number, hand in enumerate(hands):
+        assert list(hand) == sorted(hand)
+        assert deck.hand_index(hand.tolist()[::-1]) == number
+
+
+def test_holdem_hand_numbers() -> None:
+    for number, (a, b) in enumerate(FULL_DECK.hands(2).tolist()):
+        assert number == b * (b - 1) // 2 + a
+
+
+def test_numbers_that_are_no_cards() -> None:
+    with pytest.raises(UsageError, match="77 is not the number of a card: 0 to 51 are allowed"):
+        FULL_DECK.verify([77])
+
+
+def test_letters_are_all_there() -> None:
+    assert len(RANKS) == 13
+    assert SUITS == "cdhs"
