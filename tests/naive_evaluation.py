@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
+from math import fsum
 
 from phevaluator import _pheval
 
@@ -74,15 +75,23 @@ def equity(
 ) -> tuple[float, float, float, float]:
     """Win, tie, lose and weight of all matchups, by going through every board and every pair of hands."""
     stub = [card for card in range(52) if card not in board]
-    win = tie = total = 0.0
-    pairs = [(a, b, first[a] * second[b]) for a in first for b in second if not set(a) & set(b)]
-    hands = {hand for a, b, _ in pairs for hand in (a, b)}
+    pairs = [(a, b) for a in first for b in second if not set(a) & set(b)]
+    hands = {hand for pair in pairs for hand in pair}
+    # Whole numbers for each pair, weighted at the end: a long sum of weights would drift.
+    wins, ties, totals = Counter(), Counter(), Counter()
     for runout in combinations(stub, 5 - len(board)):
         full = (*board, *runout)
-        rank = {hand: _pheval.evaluate_7cards(*full, *hand) for hand in hands if not set(hand) & set(full)}
-        for a, b, weight in pairs:
+        rank = {
+            hand: _pheval.evaluate_7cards(*full, *hand)
+            for hand in hands
+            if hand[0] not in full and hand[1] not in full
+        }
+        for a, b in pairs:
             if a in rank and b in rank:
-                total += weight
-                win += weight * (rank[a] < rank[b])
-                tie += weight * (rank[a] == rank[b])
+                totals[a, b] += 1
+                wins[a, b] += rank[a] < rank[b]
+                ties[a, b] += rank[a] == rank[b]
+    win, tie, total = (
+        fsum(count[a, b] * first[a] * second[b] for a, b in pairs) for count in (wins, ties, totals)
+    )
     return win / total, tie / total, 1.0 - (win + tie) / total, total

@@ -91,6 +91,15 @@ def test_boards_with_suit_symmetry(board):
 
 
 @needs_jit
+@pytest.mark.parametrize("board", ["7s7h2d", "QsJs2s", "AcAdAh5s"])
+def test_boards_with_suit_symmetry_that_both_ranges_break(board):
+    """Images of the pair of ranges are swept side by side; weights that are no binary fractions."""
+    assert_as_naive("99:0.7, T8s:0.3, KcQd:0.1", "66:0.9, 54s:0.3, KdQc:0.6", board)
+    assert_as_naive("99:0.7, T8s:0.3, Kc9c:0", "66:0.9, KK:0.3, KdKh:0.6", board)
+    assert equity(("99, KcQd", "66, KdQc"), board).num_boards == equity(("99", "66"), board).num_boards
+
+
+@needs_jit
 def test_two_hands_before_the_flop():
     assert_as_naive("AsKs", "QhQd", "")
     assert equity(("AsKs", "QhQd")).matchups == 1_712_304
@@ -163,6 +172,12 @@ def test_a_blocked_heavy_hand_does_not_drown_a_light_one():
     """AsKs can never meet AsAh, so only the pair of queens counts, however small its weight."""
     light = equity(("AsAh", "AsKs, QdQc:1e-17"), "Qh7d7c2s")
     assert light.win == pytest.approx(equity(("AsAh", "QdQc"), "Qh7d7c2s").win, abs=1e-15)
+
+
+def test_the_smallest_weights():
+    found = equity(("AsAh:5e-324", "QdQc:5e-324"), "Qh7d7c2s")
+    assert found.win == equity(("AsAh", "QdQc"), "Qh7d7c2s").win
+    assert found.matchups == 0.0
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Equity: how often one hand or range beats another when all cards are dealt, exactly.
 
 1. Drop hands that the board blocks; weigh the pairs of hands that share no card.
-2. Find the suit permutations that leave the board and one of the two ranges as they are, for the range
-   with more of them. Sum the other range over this group. Both are now unchanged by the group, and the
-   sum over all boards is the group's size times what it was, since renaming suits renames boards.
-3. Enumerate the boards that can come, one for each class under the group (134,459 of 2,598,960 for two
-   ranges without particular suits before the flop), and on each sort and sweep the hands (`_equity.py`).
-4. Every pair of disjoint hands sees the same number of boards, so the divisor needs no enumeration.
+2. Renaming suits renames boards and changes no sum over all boards. So find the suit permutations that
+   keep the board and one of the two ranges, for the range with more of them, and sum the other range over
+   this group: both ranges are now unchanged by it, and boards equal up to the group count as one.
+3. If permutations remain that keep the board but not the ranges, take all different images of the pair
+   of ranges instead, when that is cheaper: they share the sorting of one board for each class under all
+   these permutations, and are swept side by side.
+4. Enumerate one board of each class (134,459 of 2,598,960 before the flop), weighted by the size of the
+   class, and on each sort and sweep the hands (`_equity.py`).
+5. Every pair of disjoint hands sees the same number of boards, so the divisor needs no enumeration.
 
 Sums of weights that are multiples of a power of two are exact; others carry a relative error near 1e-15
 of the heaviest hands' contribution.
@@ -31,6 +34,8 @@ BOARD_LENGTHS = (0, 3, 4, 5)
 FULL_BOARD = 5
 # Below this share of disjoint pairs, cancellation would cost more than three of float64's sixteen digits.
 MIN_OPEN_SHARE = 1e-3
+# Sweeping C pairs of ranges side by side takes about 1 + C / 12 times as long as sorting and sweeping one.
+CHEAPNESS_SIDE_BY_SIDE = 12
 
 _SIDES = ("first", "second")
 
@@ -132,15 +137,55 @@ def _weigh_pairs(first: Weights, second: Weights) -> tuple[Weights, Weights, flo
     return first, second, pairs
 
 
-def _symmetries(weights: Weights, board: tuple[int, ...]) -> list[int]:
-    """Return which of the 24 suit permutations map the board to itself and hands to equal weights."""
-    suit_images, hand_images = _suit_permutations()
+def _board_symmetries(board: tuple[int, ...]) -> list[int]:
+    """Return which of the 24 suit permutations map the board to itself."""
+    suit_images, _ = _suit_permutations()
     return [
         g
         for g, images in enumerate(suit_images)
         if {card & ~3 | images[card & 3] for card in board} == set(board)
-        and np.array_equal(weights[hand_images[g]], weights)
     ]
+
+
+def _symmetries(weights: Weights, among: list[int]) -> list[int]:
+    """Return which of some suit permutations map every hand to one of equal weight."""
+    _, hand_images = _suit_permutations()
+    return [g for g in among if np.array_equal(weights[hand_images[g]], weights)]
+
+
+def _one_of_each_coset(group: list[int], whole: list[int]) -> list[int]:
+    """Return permutations of `whole` that change in different ways what `group` does not change."""
+    suit_images, _ = _suit_permutations()
+    chosen: list[int] = []
+    covered: set[tuple[int, ...]] = set()
+    for g in whole:
+        if suit_images[g] not in covered:
+            chosen.append(g)
+            covered |= {tuple(suit_images[h][suit] for suit in suit_images[g]) for h in group}
+    return chosen
+
+
+def _merge_suits(first: Weights, second: Weights, board: tuple[int, ...]) -> tuple[list[int], Weights, int]:
+    """Use suit symmetry as this module's description says in steps 2 and 3.
+
+    Returns:
+        the group under which boards are merged; float64[2, C, 1326], pairs of ranges, one or more, that
+        the group at most shuffles; and how many times the wanted sums their boards' sums are.
+    """
+    _, hand_images = _suit_permutations()
+    whole = _board_symmetries(board)
+    group, group_of_second = _symmetries(first, whole), _symmetries(second, whole)
+    if len(group) >= len(group_of_second):
+        second = second[hand_images[group]].sum(axis=0)
+    else:
+        group = group_of_second
+        first = first[hand_images[group]].sum(axis=0)
+    images = hand_images[_one_of_each_coset(group, whole)]
+    num_hands = np.count_nonzero(first + second)
+    num_hands_of_images = np.count_nonzero((first + second)[images].any(axis=0))
+    if num_hands_of_images * (1 + len(images) / CHEAPNESS_SIDE_BY_SIDE) < num_hands * len(images):
+        return whole, np.stack([first[images], second[images]]), len(group) * len(images)
+    return group, np.stack([first, second])[:, None, :], len(group)
 
 
 def equity(hands_or_ranges: Sequence[str | npt.ArrayLike], board: str = "") -> Equity:
@@ -162,22 +207,20 @@ def equity(hands_or_ranges: Sequence[str | npt.ArrayLike], board: str = "") -> E
     first, second = (
         _side_weights(side, cards, name) for side, name in zip(hands_or_ranges, _SIDES, strict=True)
     )
+    # Powers of two cost no digit, and keep products of tiny weights from vanishing.
+    exponents = [int(np.frexp(weights.max())[1]) for weights in (first, second)]
+    first, second = np.ldexp(first, -exponents[0]), np.ldexp(second, -exponents[1])
     first, second, pairs = _weigh_pairs(first, second)
-
-    suit_images, hand_images = _suit_permutations()
-    group, group_of_second = _symmetries(first, cards), _symmetries(second, cards)
-    if len(group) >= len(group_of_second):
-        second = second[hand_images[group]].sum(axis=0)
-    else:
-        group = group_of_second
-        first = first[hand_images[group]].sum(axis=0)
+    group, ranges, multiple = _merge_suits(first, second, cards)
 
     tables = evaluator_tables()
+    suit_images, _ = _suit_permutations()
     shifts = np.array([suit_images[g] for g in group], dtype=np.int64) * _evaluator.LANE_BITS
-    hands = np.flatnonzero((first > 0) | (second > 0))
+    hands = np.flatnonzero(ranges.any(axis=(0, 1)))
     keys, masks = _hand_states()
     stub = np.array([card for card in range(NUM_CARDS) if card not in cards], dtype=np.uint8)
     num_missing = FULL_BOARD - len(cards)
+    num_pairs = ranges.shape[1]
     sums = np.empty(2)
     num_boards = _equity.enumerate_showdowns(
         num_missing,
@@ -188,18 +231,22 @@ def equity(hands_or_ranges: Sequence[str | npt.ArrayLike], board: str = "") -> E
         keys[hands],
         masks[hands],
         FULL_DECK.hands(2)[hands],
-        first[hands],
-        second[hands],
+        np.ascontiguousarray(ranges[0][:, hands].T),
+        np.ascontiguousarray(ranges[1][:, hands].T),
         tables,
         np.empty(len(hands), dtype=np.int64),
         np.empty(len(hands), dtype=np.int64),
         np.empty((2, 256), dtype=np.int64),
-        np.empty(NUM_CARDS),
+        np.empty((NUM_CARDS, num_pairs)),
+        np.empty(num_pairs),
+        np.empty(num_pairs),
+        np.empty(num_pairs),
         np.empty(FULL_BOARD, dtype=np.int64),
         sums,
     )
     matchups = pairs * comb(NUM_CARDS - 4 - len(cards), num_missing)
-    wins, wins_or_ties = (sums / (len(group) * matchups)).tolist()
+    wins, wins_or_ties = (sums / (multiple * matchups)).tolist()
+    matchups = float(np.ldexp(matchups, sum(exponents)))
     # Rounding may leave a hair on the wrong side of 0 or 1.
     win = min(max(wins, 0.0), 1.0)
     win_or_tie = min(max(wins_or_ties, win), 1.0)
