@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from errai.cli.output import Json, Seed, print_json, print_table, scientific
+from errai.cli.output import (
+    Json,
+    Seed,
+    decimal_number,
+    print_json,
+    print_table,
+    scientific,
+    whole_number,
+)
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,12 +30,21 @@ Bets = Annotated[
     ),
 ]
 MaxRaises = Annotated[
-    int | None, typer.Option("--max-raises", help="With --bets: at most so many raises a round.")
+    int | None,
+    typer.Option(
+        "--max-raises",
+        parser=whole_number,
+        metavar="INTEGER",
+        help="With --bets: at most so many raises a round.",
+    ),
 ]
 ForceAllIn = Annotated[
     float,
     typer.Option(
-        "--force-all-in", help="With --bets: a raise leaving less than this part of the pot is all-in."
+        "--force-all-in",
+        parser=decimal_number,
+        metavar="NUMBER",
+        help="With --bets: a raise leaving less than this part of the pot is all-in.",
     ),
 ]
 GameName = Annotated[
@@ -90,7 +107,10 @@ def size(
 def show(
     game: GameName,
     betting: Annotated[str, typer.Argument(help="Where to start, such as 'crc/'; in Bluff '1-2,1-5'.")] = "",
-    depth: Annotated[int, typer.Option("--depth", help="How many actions to follow.")] = 3,
+    depth: Annotated[
+        int,
+        typer.Option("--depth", parser=whole_number, metavar="INTEGER", help="How many actions to follow."),
+    ] = 3,
     bets: Bets = None,
     max_raises: MaxRaises = None,
     force_all_in: ForceAllIn = 0.0,

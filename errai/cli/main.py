@@ -4,10 +4,13 @@ Commands import what they need when they run, so that `errai --help` answers at 
 becomes one sentence on standard error and exit status 2; `--debug` shows the traceback instead.
 """
 
+import io
+import os
 import sys
 from typing import Annotated
 
 import typer
+import typer.main
 
 from errai import __version__
 from errai.cli import equity, games
@@ -47,25 +50,60 @@ def frame(
 
 def main() -> None:
     """Run the command line; bad input is one sentence and status 2."""
-    debug = "--debug" in sys.argv[1:]
     # Accepted anywhere on the line, because it is remembered only after a command has failed.
+    debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        status = app(arguments or ["--help"], prog_name="errai", standalone_mode=False)
-    except (UsageError, typer.TyperException) as error:
-        if debug:
+        status = _run(arguments or ["--help"])
+    except (UsageError, typer.TyperException, KeyboardInterrupt, OSError) as error:
+        _drop_output()
+        if debug and not isinstance(error, BrokenPipeError):
             raise
-        fail(str(error))
-    except KeyboardInterrupt:
-        if debug:
-            raise
+        status = _explain(error)
+    sys.exit(status)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run one command and return its exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name need not be text
+    command = typer.main.get_command(app)
+    status = 0
+    try:
+        # Not `command.main`, which keeps interrupts and closed pipes to itself.
+        with command.make_context("errai", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as leave:
+        status = leave.exit_code
+    print(end="", flush=True)  # so that a closed pipe or a full disk is seen here and not at exit
+    return status
+
+
+def _drop_output() -> None:
+    """Send what is still unwritten nowhere: the interpreter would try again at exit, and complain."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _explain(error: BaseException) -> int:
+    """Tell an error in one sentence and return the exit status."""
+    if isinstance(error, KeyboardInterrupt):
         print("errai: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # A reader such as `head` has seen enough; keep the interpreter from complaining at exit.
-        sys.stdout = None
-        sys.exit(0)
-    sys.exit(status if isinstance(status, int) else 0)
+        return 130
+    if isinstance(error, BrokenPipeError):
+        return 0  # a reader such as `head` has seen enough
+    if isinstance(error, typer.TyperException):
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "errai"
+        return fail(f"{error.format_message().rstrip('.')}; '{command} --help' tells what is allowed")
+    if isinstance(error, OSError):
+        about = f"'{error.filename}': " if error.filename else ""
+        return fail(f"{about}{error.strerror or error}")
+    return fail(str(error))
 
 
 if __name__ == "__main__":

@@ -2,19 +2,44 @@
 
 import json
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
+
+def whole_number(text: str | int) -> int:
+    """Read an option that is an integer."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a whole number") from None
+
+
+def decimal_number(text: str | float) -> float:
+    """Read an option that is a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a number") from None
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random; exact commands ignore it.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        parser=whole_number,
+        metavar="INTEGER",
+        help="Seed of everything random; exact commands ignore it.",
+    ),
+]
 
 
-def fail(sentence: str) -> NoReturn:
-    """Print one sentence on standard error and leave with status 2."""
+def fail(sentence: str) -> int:
+    """Print one sentence on standard error and return the exit status of bad input, 2."""
     text = " ".join(sentence.split())
     print(f"errai: {text}" + ("" if text.endswith(".") else "."), file=sys.stderr)
-    sys.exit(2)
+    return 2
 
 
 def print_json(value: Any) -> None:

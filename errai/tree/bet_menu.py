@@ -11,6 +11,8 @@ stack, or one after which the stack behind would be less than `force_all_in` of 
 would make, becomes all-in; equal sizes merge.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +24,9 @@ MIN_RAISE = "min"
 
 Size = Fraction | str
 """A fraction of the pot, `ALL_IN` or `MIN_RAISE`."""
+
+# No exponents: a few letters of text must not ask for a number of a billion digits.
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -46,13 +51,15 @@ class BetMenu:
         if max_raises is not None and max_raises < 0:
             raise UsageError(f"a cap of {max_raises} raises is impossible: 0 or more are allowed")
         try:
-            threshold = Fraction(str(force_all_in))
-        except ValueError:
-            raise UsageError(
-                f"'{force_all_in}' is not a part of the pot: a number such as 0.05 is allowed"
-            ) from None
+            # As written in decimals: 0.05 is a twentieth. Infinity and NaN are no fractions.
+            threshold = Fraction(str(float(force_all_in)))
+        except (ValueError, OverflowError):
+            threshold = Fraction(-1)
         if threshold < 0:
-            raise UsageError(f"an all-in threshold of {force_all_in} is impossible: 0 or more is allowed")
+            raise UsageError(
+                f"'{force_all_in}' is not an all-in threshold: a part of the pot of 0 or more, such as 0.05, "
+                "is allowed"
+            )
         rounds = tuple(
             tuple(tuple(_parse_size(size, text) for size in menu.split(",")) for menu in one_round.split("|"))
             for one_round in text.split("/")
@@ -64,15 +71,15 @@ class BetMenu:
         bounds = state.raise_bounds()
         if bounds is None or (self.max_raises is not None and state.num_raises >= self.max_raises):
             return []
-        least, greatest = bounds
-        assert state.rules.stacks is not None
-        greatest = min(greatest, *state.rules.stacks)  # more than the other can call is the same bet
+        least, greatest = bounds[0], max(bounds[0], min(bounds[1], self._most_to_call(state)))
         by_raise = self.sizes[min(state.round, len(self.sizes) - 1)]
-        totals = {
-            self._total(size, state, min(least, greatest), greatest)
-            for size in by_raise[min(state.num_raises, len(by_raise) - 1)]
-        }
-        return sorted(totals)
+        sizes = by_raise[min(state.num_raises, len(by_raise) - 1)]
+        return sorted({self._total(size, state, least, greatest) for size in sizes})
+
+    def _most_to_call(self, state: BettingState) -> int:
+        """Return the largest total that an opponent could call: more is the same bet."""
+        others = (p for p in range(state.rules.num_players) if p != state.player and not state.folded[p])
+        return max(state.stack_of(p) for p in others)
 
     def _total(self, size: Size, state: BettingState, least: int, greatest: int) -> int:
         if size == ALL_IN:
@@ -81,20 +88,21 @@ class BetMenu:
             total = least
         else:
             assert isinstance(size, Fraction)
-            pot_after_call = state.rules.num_players * state.largest
+            pot_after_call = sum(state.spent) + state.to_call
             total = max(least, state.largest + _round_half_up(size * pot_after_call))
-        pot_if_called = state.rules.num_players * total
+        dead = sum(chips for chips, folded in zip(state.spent, state.folded, strict=True) if folded)
+        pot_if_called = 2 * total + dead
         if total >= greatest or greatest - total < self.force_all_in * pot_if_called:
             return greatest
         return total
 
 
-def raise_totals(state: BettingState, menu: BetMenu | None) -> list[int]:
+def raise_totals(state: BettingState, menu: BetMenu | None) -> Sequence[int]:
     """Return every raise that a tree offers in a state: the menu's, or all legal ones without a menu."""
     if menu is not None and not state.rules.is_limit:
         return menu.raise_totals(state)
     bounds = state.raise_bounds()
-    return [] if bounds is None else list(range(bounds[0], bounds[1] + 1))
+    return range(0) if bounds is None else range(bounds[0], bounds[1] + 1)
 
 
 def _round_half_up(chips: Fraction) -> int:
@@ -109,12 +117,9 @@ def _parse_size(text: str, menu: str) -> Size:
         return MIN_RAISE
     scale = {"p": Fraction(1), "%": Fraction(1, 100)}.get(size[-1:])
     if scale is not None:
-        try:
-            fraction = Fraction(size[:-1].strip()) * scale
-        except (ValueError, ZeroDivisionError):
-            fraction = Fraction(0)
-        if fraction > 0:
-            return fraction
+        number = size[:-1].strip()
+        if _NUMBER.fullmatch(number) and Fraction(number) > 0:
+            return Fraction(number) * scale
     raise UsageError(
         f"'{text.strip()}' in the menu '{menu}' is not a bet size: "
         "'0.5p', '50%', 'min' or 'all-in' is allowed"

@@ -15,7 +15,7 @@ Dimension letters: N nodes, R rounds, E entries of a round.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from errai.errors import UsageError
 from errai.games.betting import BettingState
-from errai.games.rules import PokerRules
+from errai.games.rules import MAX_CHIPS, PokerRules
 from errai.tree.bet_menu import BetMenu, raise_totals
 from errai.tree.memory import format_bytes, verify_memory
 
@@ -41,13 +41,16 @@ ACTION_CALL = -1
 """Any action from 0 up is the total of a raise in chips or, in Bluff, the number of a bid."""
 
 MAX_NODES = 2**31 - 1
+MAX_ACTIONS = 255
 BYTES_A_NODE = 3 * 4 + 4 * 1 + 2 * 4
+BYTES_A_NODE_TO_BUILD = BYTES_A_NODE + 16
+"""With what building needs besides, as measured on limit, no-limit and Bluff trees: 2 to 10 bytes."""
 
 MAX_TEMPLATE_NODES = 4_000_000
 """Templates are made by the rules engine one state at a time; more of them would take minutes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BettingTree:
     """The betting of a two-player game. Arrays are read-only.
 
@@ -115,7 +118,7 @@ class BettingTree:
         return range(first, first + int(self.num_children[node])) if first != NO_NODE else range(0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Template:
     """The nodes of one round below one entry, relative to the entry; what `BettingTree` says of each.
 
@@ -185,6 +188,8 @@ class TreePlan:
         """
         if rules.num_players != 2:
             raise UsageError(f"'{rules.name}' has {rules.num_players} players: trees are built for 2")
+        if menu is not None and rules.is_limit:
+            raise UsageError(f"'{rules.name}' is a limit game: its bet sizes are fixed and take no menu")
         self.rules = rules
         self.menu = menu
         self.templates: dict[_Key, _Template] = {}
@@ -222,21 +227,13 @@ class TreePlan:
                 following.setdefault(next_key, state)
             else:
                 kind, player, first_child = DECISION, state.player, len(states)
-                for action, child in _branches(state, self.menu):
+                totals = raise_totals(state, self.menu)
+                num_children = int(state.can_fold()) + 1 + len(totals)
+                self._verify_decision(state, num_children, totals)
+                for action, child in _branches(state, totals):
                     states.append(child)
                     parents.append(node)
                     actions.append(action)
-                num_children = len(states) - first_child
-                self._num_template_nodes += num_children
-                if self._num_template_nodes > MAX_TEMPLATE_NODES:
-                    raise UsageError(
-                        f"the betting of '{self.rules.name}' has more than {MAX_TEMPLATE_NODES:,} "
-                        "distinct states: give a menu of bet sizes (--bets) or a smaller one"
-                    )
-                if num_children > 255:
-                    raise UsageError(
-                        f"a decision of '{self.rules.name}' has {num_children} actions: 255 are allowed"
-                    )
             first.append(first_child)
             number.append(num_children)
             kinds.append(kind)
@@ -251,6 +248,26 @@ class TreePlan:
             chips=np.array([state.spent for state in states], dtype=np.int32),
             next_keys=tuple(next_keys),
         )
+
+    def _verify_decision(self, state: BettingState, num_children: int, totals: Sequence[int]) -> None:
+        """Refuse what the arrays cannot hold or what would take minutes, before it is made."""
+        name = self.rules.name
+        if num_children > MAX_ACTIONS:
+            raise UsageError(
+                f"a decision of '{name}' has {num_children:,} actions, where {MAX_ACTIONS} are allowed: "
+                "give a menu of bet sizes (--bets) or a smaller one"
+            )
+        self._num_template_nodes += num_children
+        if self._num_template_nodes > MAX_TEMPLATE_NODES:
+            raise UsageError(
+                f"the betting of '{name}' has more than {MAX_TEMPLATE_NODES:,} distinct states: "
+                "give a menu of bet sizes (--bets) or a smaller one"
+            )
+        if totals and totals[-1] > MAX_CHIPS:
+            raise UsageError(
+                f"a raise to {totals[-1]:,} chips after '{state.betting}' in '{name}' is too large: "
+                f"totals of at most {MAX_CHIPS:,} are allowed"
+            )
 
     def round_counts(self) -> tuple[RoundCount, ...]:
         """Return the exact number of nodes of each round, however many they are."""
@@ -273,14 +290,7 @@ class TreePlan:
     def build(self) -> BettingTree:
         """The fill pass: allocate the arrays once and stamp every template into its places."""
         num_nodes = self.num_nodes
-        if num_nodes > MAX_NODES:
-            raise UsageError(
-                f"the betting tree of '{self.rules.name}' has {num_nodes:,} nodes, which would take "
-                f"{format_bytes(num_nodes * BYTES_A_NODE)}: at most {MAX_NODES:,} nodes are allowed"
-            )
-        verify_memory(
-            num_nodes * BYTES_A_NODE, f"the betting tree of '{self.rules.name}' ({num_nodes:,} nodes)"
-        )
+        verify_num_nodes(num_nodes, f"the betting tree of '{self.rules.name}'")
         arrays: dict[str, npt.NDArray[Any]] = {
             "parent": np.empty(num_nodes, dtype=np.int32),
             "first_child": np.empty(num_nodes, dtype=np.int32),
@@ -299,17 +309,18 @@ class TreePlan:
             sizes = np.array([self.templates[key].size for key in keys], dtype=np.int64)[entry_keys]
             starts = round_begin[r] + np.cumsum(sizes) - sizes
             round_begin[r + 1] = round_begin[r] + sizes.sum()
-            next_ids = (
-                {key: i for i, key in enumerate(self.occurrences[r + 1])}
-                if r + 1 < len(round_begin) - 1
-                else {}
-            )
-            continues_with = np.empty(int(sizes.sum()), dtype=np.int64)
+            last = r == self.rules.num_rounds - 1
+            next_ids = {} if last else {key: i for i, key in enumerate(self.occurrences[r + 1])}
+            continues_with = np.empty(int(sizes.sum()), dtype=np.int32)
+            by_key = np.argsort(entry_keys, kind="stable")
+            key_begin = np.searchsorted(entry_keys[by_key], np.arange(len(keys) + 1))
             for i, key in enumerate(keys):
-                places = starts[entry_keys == i][:, None] + np.arange(self.templates[key].size)
-                _stamp(arrays, self.templates[key], places)
-                chance = np.flatnonzero(self.templates[key].kind == CHANCE)
-                ids = [next_ids[next_key] for next_key in self.templates[key].next_keys]
+                template = self.templates[key]
+                stamped = starts[by_key[key_begin[i] : key_begin[i + 1]]]
+                places = stamped[:, None] + np.arange(template.size)
+                _stamp(arrays, template, places)
+                chance = np.flatnonzero(template.kind == CHANCE)
+                ids = [next_ids[next_key] for next_key in template.next_keys]
                 continues_with[places[:, chance] - round_begin[r]] = ids
             arrays["round"][round_begin[r] : round_begin[r + 1]] = r
             arrays["parent"][starts] = closing
@@ -322,6 +333,16 @@ class TreePlan:
         return BettingTree(**arrays, round_begin=round_begin)
 
 
+def verify_num_nodes(num_nodes: int, what: str) -> None:
+    """Refuse a tree that node numbers of 32 bits or the free memory cannot hold."""
+    if num_nodes > MAX_NODES:
+        raise UsageError(
+            f"{what} has {num_nodes:,} nodes, which would take {format_bytes(num_nodes * BYTES_A_NODE)}: "
+            f"at most {MAX_NODES:,} nodes are allowed"
+        )
+    verify_memory(num_nodes * BYTES_A_NODE_TO_BUILD, f"{what} ({num_nodes:,} nodes)")
+
+
 def _stamp(arrays: dict[str, npt.NDArray[Any]], template: _Template, places: npt.NDArray[np.int64]) -> None:
     """Copy a template to `places` [copies, nodes], turning relative node numbers into absolute ones."""
     for name in ("num_children", "kind", "player", "action", "chips"):
@@ -332,12 +353,12 @@ def _stamp(arrays: dict[str, npt.NDArray[Any]], template: _Template, places: npt
         arrays[name][places] = np.where(relative == NO_NODE, NO_NODE, relative + starts)
 
 
-def _branches(state: BettingState, menu: BetMenu | None) -> Iterator[tuple[int, BettingState]]:
+def _branches(state: BettingState, totals: Sequence[int]) -> Iterator[tuple[int, BettingState]]:
     """Yield the actions of a decision in the tree's order: fold, call, raises ascending."""
     if state.can_fold():
         yield ACTION_FOLD, state.fold()
     yield ACTION_CALL, state.call()
-    for total in raise_totals(state, menu):
+    for total in totals:
         yield total, state.raise_to(total)
 
 

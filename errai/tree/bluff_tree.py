@@ -14,14 +14,13 @@ from errai.games.bluff import num_bids
 from errai.tree.betting_tree import (
     ACTION_CALL,
     ACTION_NONE,
-    BYTES_A_NODE,
     CHALLENGE,
     DECISION,
     NO_NODE,
     BettingTree,
     RoundCount,
+    verify_num_nodes,
 )
-from errai.tree.memory import verify_memory
 
 
 def bluff_round_count(dice: Sequence[int]) -> RoundCount:
@@ -40,9 +39,7 @@ def build_bluff_tree(dice: Sequence[int]) -> BettingTree:
     """
     bids = num_bids(dice)
     num_nodes = bluff_round_count(dice).nodes
-    verify_memory(
-        num_nodes * BYTES_A_NODE, f"the bidding tree of Bluff with {sum(dice)} dice ({num_nodes:,} nodes)"
-    )
+    verify_num_nodes(num_nodes, f"the bidding tree of Bluff with {sum(dice)} dice")
     parent = np.full(num_nodes, NO_NODE, dtype=np.int32)
     first_child = np.full(num_nodes, NO_NODE, dtype=np.int32)
     num_children = np.zeros(num_nodes, dtype=np.uint8)

@@ -57,9 +57,10 @@ class Cut:
 
     def __post_init__(self) -> None:
         if not 1 <= self.round < self.tree.num_rounds:
+            allowed = ", ".join(map(str, range(1, self.tree.num_rounds)))
             raise UsageError(
-                f"a cut before round {self.round} is impossible: this game can be cut before rounds "
-                f"{', '.join(map(str, range(1, self.tree.num_rounds))) or 'none'} (counted from 0)"
+                f"a cut before round {self.round} is impossible: "
+                + (f"rounds {allowed} (counted from 0) are allowed" if allowed else "the game has one round")
             )
 
     @property
@@ -92,26 +93,30 @@ class Cut:
         if not 0 <= number < self.num_subgames:
             raise UsageError(f"sub-game {number} does not exist: 0 to {self.num_subgames - 1} do")
         entry, board_index = divmod(number, self.num_boards)
-        return Subgame(
-            number=number,
-            entry=entry,
-            node=int(self.tree.entry_nodes[self.round][entry]),
-            board_round=self.board_round,
-            board_index=board_index,
-            blocks=self._blocks(entry),
-        )
+        return self._subgame(entry, board_index, self._blocks(entry))
 
     def subgames(self) -> Iterator[Subgame]:
         """Yield all sub-games, entry-major."""
-        return (self.subgame(number) for number in range(self.num_subgames))
+        for entry in range(self.num_entries):
+            blocks = self._blocks(entry)
+            for board_index in range(self.num_boards):
+                yield self._subgame(entry, board_index, blocks)
+
+    def _subgame(self, entry: int, board_index: int, blocks: tuple[tuple[int, int], ...]) -> Subgame:
+        return Subgame(
+            number=entry * self.num_boards + board_index,
+            entry=entry,
+            node=blocks[0][0],
+            board_round=self.board_round,
+            board_index=board_index,
+            blocks=blocks,
+        )
 
     def _blocks(self, entry: int) -> tuple[tuple[int, int], ...]:
         blocks = [self.tree.block(self.round, entry)]
         for r in range(self.round + 1, self.tree.num_rounds):
             begin, end = blocks[-1]
             closing = begin + np.flatnonzero(self.tree.kind[begin:end] == CHANCE)
-            if len(closing) == 0:
-                break
             first, last = self.tree.first_child[closing[[0, -1]]]
             last_entry = int(np.searchsorted(self.tree.entry_nodes[r], last))
             blocks.append((int(first), self.tree.block(r, last_entry)[1]))

@@ -22,12 +22,16 @@ from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from itertools import accumulate
 
+from errai.errors import UsageError
 from errai.games.rules import MAX_ACTIONS_A_ROUND, PokerRules
 from errai.tree.betting_tree import RoundCount
 
+MAX_CHIPS_BEHIND = 100_000
+"""Time and memory grow a little faster than the chips: the ACPC's 20,000 take a second or two."""
+
 
 def has_closed_form(rules: PokerRules) -> bool:
-    """Return whether the counts below hold: heads-up, no-limit, equal stacks, ordinary blinds."""
+    """Return whether the counts below hold: heads-up, no-limit, equal stacks, raises without a cap."""
     return (
         not rules.is_limit
         and rules.num_players == 2
@@ -41,6 +45,13 @@ def count_nolimit_rounds(rules: PokerRules, max_actions: int = MAX_ACTIONS_A_ROU
     """Return the betting nodes of each round with every legal size as a branch."""
     assert rules.stacks is not None
     behind = rules.stacks[0] - rules.big_blind  # chips above the level at which the first round starts
+    if behind > MAX_CHIPS_BEHIND:
+        raise UsageError(
+            f"stacks of {rules.stacks[0]:,} chips in '{rules.name}' are too large to count every bet size: "
+            f"give a menu of bet sizes (--bets), or at most {MAX_CHIPS_BEHIND:,} chips above the big blind"
+        )
+    if max_actions < 2:
+        raise UsageError(f"a limit of {max_actions} actions a round is impossible: 2 or more are allowed")
     # The last of a round's actions answers a raise; an opening check takes one more from the raises.
     most = max_actions - 1
     one_less, after_check, plain = _partitions(behind, rules.big_blind, (most - 2, most - 1, most))
@@ -59,8 +70,8 @@ def count_nolimit_rounds(rules: PokerRules, max_actions: int = MAX_ACTIONS_A_ROU
         all_in_calls = _total(starts, jams)
         decisions = _total(starts, short) + all_in_calls
         facing_a_bet = decisions - 2 * sum(starts)  # all but the opening decision and the one after a check
-        # The small blind may fold its half bet at the root.
-        blind_folds = int(r == 0 and rules.blinds[rules.first_player[0]] < rules.big_blind)
+        # The smaller blind may fold before any raise: at the root or, acting second, after a check.
+        blind_folds = int(r == 0 and min(rules.blinds) < rules.big_blind)
         ending = _total(starts, calls) + all_in_calls + all_in_before
         result.append(
             RoundCount(
@@ -82,7 +93,9 @@ def _partitions(total: int, least_part: int, max_parts: Sequence[int]) -> list[l
     """Return, for each ascending cap K, the partitions of T <= total into at most K parts >= least_part."""
     counts = [1] + [0] * total
     spread = [1] + [0] * total  # partitions of n into at most k parts, k growing
-    result = []
+    result = [[0] * (total + 1) for most in max_parts if most < 0]
+    if 0 in max_parts:
+        result.append(counts.copy())
     for k in range(1, max_parts[-1] + 1):
         room = total - k * least_part  # what k parts of the least size leave to share out
         for n in range(k, room + 1):

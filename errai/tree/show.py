@@ -24,8 +24,12 @@ def show_subtree(game: Game, betting: str = "", depth: int = 4, menu: BetMenu | 
     if depth < 0:
         raise UsageError(f"a depth of {depth} is impossible: 0 or more is allowed")
     if isinstance(game, BluffRules):
+        if menu is not None:
+            raise UsageError(f"'{game.name}' is a dice game: bet menus do not apply to it")
         yield from _bluff_lines(game, replay_bids(game.dice, betting), 0, depth)
         return
+    if game.is_limit and menu is not None:
+        raise UsageError(f"'{game.name}' is a limit game: its bet sizes are fixed and take no menu")
     if not game.is_limit and menu is None:
         raise UsageError(f"'{game.name}' has a branch for every chip: give the bet sizes to show with --bets")
     yield from _poker_lines(game, replay(game, betting), "", 0, depth, menu)
@@ -35,7 +39,7 @@ def _poker_lines(
     rules: PokerRules, state: BettingState, action: str, level: int, depth: int, menu: BetMenu | None
 ) -> Iterator[str]:
     label = action or state.betting or "(start)"
-    yield f"{INDENT * level}{label:<8} {_describe(rules, state)}"
+    yield f"{INDENT * level}{label:<8} {_describe(state)}"
     if state.is_over:
         return
     if level == depth:
@@ -49,15 +53,14 @@ def _poker_lines(
         yield from _poker_lines(rules, child, text, level + 1, depth, menu)
 
 
-def _describe(rules: PokerRules, state: BettingState) -> str:
+def _describe(state: BettingState) -> str:
     chips = "+".join(map(str, state.spent))
-    where = f"round {state.round + 1}, chips {chips}"
     if state.is_showdown:
         return f"showdown, chips {chips}"
     if state.is_over:
         winner = state.folded.index(False)
         return f"player {winner} wins {state.payoffs()[winner]}"
-    return f"player {state.player} acts, {where}"
+    return f"player {state.player} acts, round {state.round + 1}, chips {chips}"
 
 
 def _bluff_lines(rules: BluffRules, bids: tuple[int, ...], level: int, depth: int) -> Iterator[str]:

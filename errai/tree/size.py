@@ -21,6 +21,8 @@ from errai.tree.nolimit_count import count_nolimit_rounds, has_closed_form
 BYTES_A_SLOT = 4
 """Regrets and averages are float32."""
 
+_BUCKETS = re.compile(r"\s*(?:(PR|IR)[\s:-]\s*)?([0-9]{1,15}(?:-[0-9]{1,15})*)\s*")
+
 
 @dataclass(frozen=True)
 class RoundSize:
@@ -125,7 +127,7 @@ def parse_buckets(text: str, num_rounds: int) -> tuple[int, ...]:
     Under perfect recall (`PR`) the buckets of a round multiply with those of the rounds before;
     under imperfect recall (`IR`, the default) each round has just its own.
     """
-    match = re.fullmatch(r"\s*(?:(PR|IR)[\s:-]\s*)?(\d+(?:-\d+)*)\s*", text.upper().replace(",", ""))
+    match = _BUCKETS.fullmatch(text.upper().replace(",", ""))
     numbers = [int(number) for number in match[2].split("-")] if match else []
     if len(numbers) != num_rounds or min(numbers) < 1:
         example = "-".join(["10"] * num_rounds)
@@ -152,10 +154,8 @@ def game_size(game: Game, menu: BetMenu | None = None, buckets: str | None = Non
         if menu is not None or buckets is not None:
             raise UsageError(f"'{game.name}' is a dice game: bet menus and buckets do not apply to it")
         return _bluff_size(game)
-    if menu is not None and game.is_limit:
-        raise UsageError(f"'{game.name}' is a limit game: its bet sizes are fixed and take no menu")
-    counts = betting_counts(game, menu)
     by_round = parse_buckets(buckets, game.num_rounds) if buckets is not None else None
+    counts = betting_counts(game, menu)
     deals = Deals(game)
     rounds = []
     for r, betting in enumerate(counts):
@@ -192,9 +192,7 @@ def _bluff_size(game: BluffRules) -> GameSize:
     for dice in game.stages():
         betting = bluff_round_count(dice)
         seen = [len(rolls(number)) for number in dice]
-        # Players alternate over 2^B decisions: half belong to each. The root has one action fewer,
-        # no bluff to call, and belongs to the starter; the full sequence has one action in all.
-        half = betting.decisions // 2
+        half = betting.decisions // 2  # as many sets of bids have an even size as an odd one
         slots = [_bluff_slots(dice, player) for player in (0, 1)]
         rounds.append(
             RoundSize(
