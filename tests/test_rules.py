@@ -58,10 +58,23 @@ def test_every_listed_game_loads_under_its_own_name():
 
 
 @pytest.mark.parametrize(
-    "name", ["hearts", "holdem-5-1", "holdem-2-0", "bluff-5-1", "bluff-0-1", "/nowhere.game"]
+    "name",
+    [
+        "hearts",
+        "holdem-5-1",
+        "holdem-2-0",
+        "bluff-5-1",
+        "bluff-0-1",
+        "/nowhere.game",
+        "",
+        "holdem-" + "9" * 5000 + "-1",
+        "\0",
+    ],
 )
 def test_unknown_games_are_refused_by_name(name):
-    with pytest.raises(UsageError):
+    with pytest.raises(
+        UsageError, match=r"is not a game|is impossible|is neither a game nor an ACPC game file"
+    ):
         errai.load_game(name)
 
 

@@ -7,22 +7,27 @@ highest face. Instead of bidding, a player may call bluff: the caller wins the r
 does not hold and loses it otherwise. The loser of a round drops a die and the winner starts the
 next. Who has no dice left has lost the game: +1 for the winner, -1 for the loser.
 
-(Johanson, "Robust Strategies and Counter-Strategies", section 3.2.3.) Bids are numbered in the order
-in which they may follow each other, so a round's bidding is an ascending sequence of numbers. As text
-a bid is `2-5` or `2-*`, calling bluff is `b`, actions are joined by `,` and rounds by `/`.
+(Johanson, "Robust Strategies and Counter-Strategies", 2016, chapter 3, which does not say where the star
+stands among the faces: here it is the highest.) Bids are numbered in the order in which they may follow
+each other, so a round's bidding is an ascending sequence of numbers. As text a bid is `2-5` or `2-*`,
+calling bluff is `b`, actions are joined by `,` and rounds by `/`.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import factorial
 
 from errai.errors import UsageError
+from errai.games.betting import is_legal
 
 FACES = "12345*"
 STAR = 5
 MAX_DICE = 4
 CALL_BLUFF = "b"
+
+_BID = re.compile(r"([1-9])-([1-5*])")
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,8 @@ def num_bids(dice: Sequence[int]) -> int:
 
 def parse_bid(text: str, dice: Sequence[int]) -> int:
     """Read a bid such as `2-5` or `1-*` as its number."""
-    quantity, dash, face = text.partition("-")
-    if dash and quantity.isdigit() and len(face) == 1 and face in FACES and 1 <= int(quantity) <= sum(dice):
-        return (int(quantity) - 1) * len(FACES) + FACES.index(face)
+    if (match := _BID.fullmatch(text)) and int(match[1]) <= sum(dice):
+        return (int(match[1]) - 1) * len(FACES) + FACES.index(match[2])
     raise UsageError(
         f"'{text}' is not a bid: a quantity from 1 to {sum(dice)}, '-' and a face of {FACES} "
         "is allowed, as in '1-5'"
@@ -166,11 +170,7 @@ class BluffState:
 
     def can_roll(self, rolled: tuple[Sequence[int], Sequence[int]]) -> bool:
         """Return whether the round's dice may fall so now."""
-        try:
-            self.verify_roll(rolled)
-        except UsageError:
-            return False
-        return True
+        return is_legal(lambda: self.verify_roll(rolled))
 
     def roll(self, rolled: tuple[Sequence[int], Sequence[int]]) -> "BluffState":
         """Let the dice of both players fall."""
@@ -192,11 +192,7 @@ class BluffState:
 
     def can_bid(self, bid: int) -> bool:
         """Return whether the player to act may make this bid."""
-        try:
-            self.verify_bid(bid)
-        except UsageError:
-            return False
-        return True
+        return is_legal(lambda: self.verify_bid(bid))
 
     def bid(self, bid: int) -> "BluffState":
         """Make a bid."""
@@ -219,11 +215,7 @@ class BluffState:
 
     def can_call_bluff(self) -> bool:
         """Return whether the player to act may call bluff."""
-        try:
-            self.verify_call_bluff()
-        except UsageError:
-            return False
-        return True
+        return is_legal(self.verify_call_bluff)
 
     def call_bluff(self) -> "BluffState":
         """Challenge the last bid; the round's loser drops a die and the winner starts the next round."""

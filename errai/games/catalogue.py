@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from os.path import isfile
 from pathlib import Path
 
 from errai.cards.deck import FULL_DECK, Deck
@@ -128,8 +129,8 @@ _NAMED: dict[str, Callable[[], Game]] = {
     "bluff-2-2": lambda: bluff(2, 2),
 }
 
-_HOLDEM = re.compile(r"holdem-(\d+)-(\d+)")
-_BLUFF = re.compile(r"bluff-(\d+)-(\d+)")
+_HOLDEM = re.compile(r"holdem-([0-9]{1,3})-([0-9]{1,3})")
+_BLUFF = re.compile(r"bluff-([0-9]{1,3})-([0-9]{1,3})")
 
 
 def game_names() -> tuple[str, ...]:
@@ -151,9 +152,8 @@ def load_game(name: str | Path) -> Game:
         return holdem(int(match[1]), int(match[2]))
     if match := _BLUFF.fullmatch(text):
         return bluff(int(match[1]), int(match[2]))
-    path = Path(text)
-    if path.is_file():
-        return read_game_file(path)
+    if isfile(text):  # unlike Path.is_file, it answers for names that no file can have
+        return read_game_file(text)
     raise UsageError(
         f"'{text}' is neither a game nor an ACPC game file: the games are {', '.join(game_names())}, "
         f"any holdem-ROUNDS-BETS with 1 to 4 each, and any bluff-DICE-DICE with 1 to {MAX_DICE} each"
