@@ -243,7 +243,7 @@ def test_random_games_end(dice, seed):
     assert state.dice[state.payoffs().index(-1)] == 0
 
 
-# OpenSpiel's liar's dice: the same order of bids (its rule "reset-face"), and its face 6 is wild like our star,
+# OpenSpiel's liar's dice: the same order of bids (rule "reset-face"), and its face 6 is wild like our star,
 # which we write `*`. It differs in two ways: it ends after one challenge, so its returns are compared with
 # who loses our round, and both players have equally many dice.
 

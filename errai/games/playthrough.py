@@ -3,7 +3,7 @@
 `python -m errai.games.playthrough GAME --seed N --hands N` prints one; the same arguments always give
 the same text, so the tests keep play-throughs of every game as golden files and compare byte for byte.
 
-1. The header says the rules.
+1. The first line is the command that gives the text again; then come the rules.
 2. Each hand (of Bluff: each game) is played by a random player, from a stream of its own that depends on
    the seed and the number of the hand alone.
 3. Each step shows the state as the player to act is told it, what is legal, and what was chosen.
@@ -32,6 +32,8 @@ from errai.games.catalogue import Game, load_game
 from errai.games.hand import HandState
 from errai.games.match_state import MatchState, format_value
 from errai.games.rules import UNLIMITED_RAISES, PokerRules
+
+PROGRAM = "python -m errai.games.playthrough"
 
 # How often the random player folds, calls and raises where all three are legal.
 ACTION_WEIGHTS = {"f": 1, "c": 4, "r": 4}
@@ -71,7 +73,7 @@ def playthrough(game: Game, seed: int = 0, num_hands: int = 3) -> str:
     """Return the record of some random hands of a game, or of some games of Bluff."""
     if num_hands < 1:
         raise UsageError(f"{num_hands} hands cannot be played: at least 1 is needed")
-    lines = [f"{game.name}, seed {seed}", ""]
+    lines = [f"$ {PROGRAM} {game.name} --seed {seed} --hands {num_hands}", ""]
     lines += _bluff_header(game) if isinstance(game, BluffRules) else _poker_header(game)
     for hand_number in range(num_hands):
         stream = _Stream(seed, hand_number)
@@ -197,9 +199,7 @@ def _spaced(values: Iterable[object]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a play-through; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m errai.games.playthrough", description="Print random hands."
-    )
+    parser = argparse.ArgumentParser(prog=PROGRAM, description="Print random hands.")
     parser.add_argument("game", help="a game's name or an ACPC game file")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same hands")
     parser.add_argument("--hands", type=int, default=3, help="number of hands")
