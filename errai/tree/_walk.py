@@ -17,7 +17,7 @@ def assign_rows(
     reach_row,  # OUT  int32[2, N]
     slot,  # OUT  int32[N], -1 where nobody acts
     num_slots,  # OUT  int64[2, R]
-    entry_row,  # OUT  int32[2, E + 1]
+    entry_row,  # OUT  int32[2, E]
 ):
     """Number reach rows and slots through each round; parents come before their children."""
     for r in range(len(round_entry) - 1):
@@ -42,5 +42,3 @@ def assign_rows(
                 if kind[node] == DECISION:
                     slot[node] = num_slots[player[node], r]
                     num_slots[player[node], r] += num_children[node]
-        entry_row[0, round_entry[r + 1]] = rows_0
-        entry_row[1, round_entry[r + 1]] = rows_1

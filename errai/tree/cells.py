@@ -38,8 +38,8 @@ class PlayerCells(NamedTuple):
         multiplicity: float32[C] hands of the cell.
         hand_begin: int32[C + 1] the hands of each cell.
         hand_card: uint8[H, 2] cards of each hand; `NO_CARD` second where hands have one card.
-        below: int32[C] in the last round, opponent hands of the board that are strictly weaker; else 0.
-        up_to: int32[C] in the last round, opponent hands that are not stronger; else 0.
+        below: int32[C] opponent cells of the board that are strictly weaker (used in the last round).
+        up_to: int32[C] opponent cells of the board that are not stronger.
         twin: int32[C] the opponent's cell, counted from the board's first, that holds the representative's
             own two cards, which inclusion and exclusion subtracts twice; `NO_CELL` for one-card hands.
     """
@@ -270,9 +270,9 @@ def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
     board, hand = own.board[own.first], own.hand[own.first]
     # One sorted key for (board, strength) turns "how many are weaker" into a look-up.
     scale = 1 + max(int(own.strength.max()), int(other.strength.max()))
-    keys = other.board * scale + other.strength
+    keys = other.board[other.first] * scale + other.strength[other.first]
     cell_keys = board * scale + own.strength[own.first]
-    board_begin = np.searchsorted(other.board, np.arange(len(own.cell_begin)))[board]
+    board_begin = other.cell_begin[board]
     num_hole_cards = own.hands.shape[1]
     twin = np.full(len(board), NO_CELL, dtype=np.int32)
     if num_hole_cards == 2:

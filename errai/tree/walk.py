@@ -31,7 +31,8 @@ class WalkTree(NamedTuple):
         next_entry: int32[N] for a CHANCE node, which of all entries the next round starts at.
         round_entry: int32[R + 1] the entries of each round.
         entry_node: int32[E + 1] first node of each entry's block.
-        entry_row: int32[2, E + 1] reach rows before each entry in its round (the last of a round: its total).
+        entry_row: int32[2, E] reach rows before each entry in its round.
+        entry_parent: int32[E] the CHANCE node that each entry follows; -1 at the root.
         num_slots: int64[2, R] slots of each player in a round.
         showdown_begin: int32[E + 1] where the showdowns of each entry begin in `showdowns`.
         showdowns: int32[...] nodes.
@@ -50,6 +51,7 @@ class WalkTree(NamedTuple):
     round_entry: npt.NDArray[np.int32]
     entry_node: npt.NDArray[np.int32]
     entry_row: npt.NDArray[np.int32]
+    entry_parent: npt.NDArray[np.int32]
     num_slots: npt.NDArray[np.int64]
     showdown_begin: npt.NDArray[np.int32]
     showdowns: npt.NDArray[np.int32]
@@ -65,7 +67,7 @@ def walk_tree(tree: BettingTree) -> WalkTree:
     reach_row = np.empty((2, tree.num_nodes), dtype=np.int32)
     slot = np.full(tree.num_nodes, -1, dtype=np.int32)
     num_slots = np.zeros((2, tree.num_rounds), dtype=np.int64)
-    entry_row = np.zeros((2, len(entries) + 1), dtype=np.int32)
+    entry_row = np.zeros((2, len(entries)), dtype=np.int32)
     _walk.assign_rows(
         tree.parent,
         tree.kind,
@@ -101,6 +103,7 @@ def walk_tree(tree: BettingTree) -> WalkTree:
         round_entry=round_entry,
         entry_node=entry_node,
         entry_row=entry_row,
+        entry_parent=tree.parent[entries].astype(np.int32),
         num_slots=num_slots,
         showdown_begin=leaves[0],
         showdowns=leaves[1],

@@ -1,0 +1,342 @@
+"""The one traversal of a public tree, behind solving, evaluating and best-responding.
+
+Reach probabilities of all hands go down, counterfactual values of all hands come back (`_traversal.py`).
+The root's round is the trunk; every board dealt after it is a share of sub-games. Shares are cut
+into a fixed number of chunks whose results are added in order, so the same bits come out on any
+number of threads.
+
+Stages: configured (a betting tree and cells), allocated (`Traversal`, which says its bytes first),
+used (`values`, `learn`).
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.tree import _traversal as kernels
+from errai.tree._terminal import LANES, NUM_SUMS
+from errai.tree.betting_tree import BettingTree
+from errai.tree.cells import Cells
+from errai.tree.memory import verify_memory
+from errai.tree.walk import WalkTree, walk_tree
+
+LEARN, BEST, EVALUATE = kernels.LEARN, kernels.BEST, kernels.EVALUATE
+
+NUM_CHUNKS = 64
+MAX_BLOCK_BYTES = 1 << 20
+"""Entries are walked together as long as a block's buffers stay within a core's own cache."""
+
+Floats = npt.NDArray[Any]
+
+
+class Scratch(NamedTuple):
+    """Buffers of one thread. Rows of a round are `width[r]` apart.
+
+    Attributes:
+        reach: float[...] reach rows, for player q in round r from `reach_begin[q, r]` on.
+        reach_begin: int64[2, R].
+        value: float[...] value rows, one a node of the block, in round r from `value_begin[r]` on.
+        sigma: float[...] strategy rows, at the place of the child that the action leads to.
+        value_begin: int64[R].
+        deal: float[...] sums over boards for the CHANCE nodes of a block, from `deal_begin[r]` on.
+        deal_begin: int64[R].
+        width: int64[R] most cells at a board of the round.
+        entries_at_once: int64[R] entries in a block.
+        total: float[max width].
+        lanes_in: float[max width, LANES].
+        lanes_out: float[max width, LANES].
+        sums: float[NUM_SUMS, LANES].
+        frame: int64[R, 5] the walk's stack.
+    """
+
+    reach: Floats
+    reach_begin: npt.NDArray[np.int64]
+    value: Floats
+    sigma: Floats
+    value_begin: npt.NDArray[np.int64]
+    deal: Floats
+    deal_begin: npt.NDArray[np.int64]
+    width: npt.NDArray[np.int64]
+    entries_at_once: npt.NDArray[np.int64]
+    total: Floats
+    lanes_in: Floats
+    lanes_out: Floats
+    sums: Floats
+    frame: npt.NDArray[np.int64]
+
+
+class Tables(NamedTuple):
+    """Where each player's numbers are, and what is read and written.
+
+    Attributes:
+        source: [player] float[slots] what is played, in proportion to its positive part.
+        regret: [player] float[slots] written where the player learns.
+        average: [player] float[slots] written where the player learns.
+        begin: int64[2, B] first slot of each board.
+        rows: int64[2, B] rows of each board: its cells, or the round's buckets.
+        bucket: [player] int32[C] row of each cell where a round is bucketed.
+        bucketed: bool[2, R].
+    """
+
+    source: tuple[Floats, Floats]
+    regret: tuple[Floats, Floats]
+    average: tuple[Floats, Floats]
+    begin: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+    bucketed: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """The places of slots: board by board, in a board decision by decision, action by action, row by row.
+
+    Attributes:
+        begin: int64[2, B].
+        rows: int64[2, B].
+        bucket: [player] int32[C], or empty.
+        bucketed: bool[2, R].
+        num_slots: [player] slots in all.
+    """
+
+    begin: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+    bucketed: npt.NDArray[np.bool_]
+    num_slots: tuple[int, int]
+
+    def tables(
+        self, source: tuple[Floats, Floats], regret: tuple[Floats, Floats], average: tuple[Floats, Floats]
+    ) -> Tables:
+        """Bind arrays to the layout."""
+        return Tables(source, regret, average, self.begin, self.rows, self.bucket, self.bucketed)
+
+    def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
+        """Allocate a table of zeros for both players."""
+        return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)
+
+
+def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
+    """Lay out tables whose rows are the cells themselves."""
+    num_boards = int(cells.links.round_board[-1])
+    begin = np.zeros((2, num_boards), dtype=np.int64)
+    rows = np.zeros((2, num_boards), dtype=np.int64)
+    num_slots = []
+    for q, player in enumerate(cells.players):
+        rows[q] = np.diff(player.cell_begin)
+        per_round = np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
+        ends = np.cumsum(rows[q] * per_round)
+        begin[q] = ends - rows[q] * per_round
+        num_slots.append(int(ends[-1]))
+    empty = np.zeros(0, dtype=np.int32)
+    bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
+    return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
+
+
+class Traversal:
+    """A public tree ready to be walked, with the buffers for it.
+
+    Attributes:
+        tree: the betting.
+        walk: the betting as kernels see it.
+        cells: the boards and hands.
+        dtype: of all vectors; tables must have the same.
+    """
+
+    def __init__(
+        self,
+        tree: BettingTree,
+        cells: Cells,
+        dtype: npt.DTypeLike = np.float64,
+        num_threads: int = 1,
+        initial: tuple[Floats, Floats] | None = None,
+    ) -> None:
+        """Allocate buffers for one traversal on `num_threads` threads.
+
+        Args:
+            tree: the betting.
+            cells: boards and hands.
+            dtype: float32 or float64.
+            num_threads: threads that share the boards after the root.
+            initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
+        """
+        self.tree = tree
+        self.walk = walk_tree(tree)
+        self.cells = cells
+        self.dtype = np.dtype(dtype)
+        self.num_threads = num_threads
+        ends = [int(player.cell_begin[1]) for player in cells.players]
+        ones = [np.ones(end) for end in ends] if initial is None else list(initial)
+        self.initial = (ones[0].astype(self.dtype), ones[1].astype(self.dtype))
+        self.hands = [
+            player.multiplicity[:end].astype(np.float64)
+            for player, end in zip(cells.players, ends, strict=True)
+        ]
+        self.num_pairs = self._num_pairs()
+        # With this scale the value of a hand is its expected chips against the whole range it can meet.
+        totals = [float((hands * one).sum()) for hands, one in zip(self.hands, self.initial, strict=True)]
+        self.opponent_scales = np.array([total / self.num_pairs for total in totals])
+        num_boards = int(cells.links.child_end[0] - cells.links.child_begin[0]) if cells.num_rounds > 1 else 0
+        self.num_chunks = min(NUM_CHUNKS, num_boards)
+        next_entries = int(self.walk.round_entry[2] - self.walk.round_entry[1]) if cells.num_rounds > 1 else 0
+        shape = self._buffer_shape()
+        sums = self.num_chunks * next_entries * int(shape["width"][0])
+        threads = max(1, min(num_threads, self.num_chunks))
+        verify_memory((threads * shape["bytes"] + sums) * self.dtype.itemsize, "the buffers of the traversal")
+        # With more than one thread the first buffers hold the root while the others walk below it.
+        self.scratch = [self._scratch(shape) for _ in range(threads + 1 if threads > 1 else 1)]
+        self.sums = np.zeros(sums, dtype=self.dtype)
+
+    def _num_pairs(self) -> float:
+        """Return the weight of all pairs of hands that share no card."""
+        cells = self.cells.players
+        weights = []
+        for q, own in enumerate(cells):
+            by_hand = np.repeat(self.initial[q].astype(np.float64), self.hands[q].astype(np.int64))
+            weights.append((by_hand, own.hand_card[: len(by_hand)]))
+        card_sums = []
+        for by_hand, cards in weights:
+            sums = np.zeros(53)
+            for column in (0, 1):
+                np.add.at(sums, cards[:, column], by_hand)
+            sums[52] = 0
+            card_sums.append(sums)
+        (first, cards), (second, other_cards) = weights
+        numbers = {
+            tuple(hand): weight for hand, weight in zip(other_cards.tolist(), second.tolist(), strict=True)
+        }
+        same = np.array([numbers.get(tuple(hand), 0.0) if hand[1] != 52 else 0.0 for hand in cards.tolist()])
+        met = second.sum() - card_sums[1][cards[:, 0]] - card_sums[1][cards[:, 1]] + same
+        return float((first * met).sum())
+
+    def _buffer_shape(self) -> dict[str, Any]:
+        walk, cells = self.walk, self.cells
+        rounds = cells.num_rounds
+        width = np.array([cells.max_cells(r) for r in range(rounds)], dtype=np.int64)
+        at_once = np.ones(rounds, dtype=np.int64)
+        reach_begin = np.zeros((2, rounds), dtype=np.int64)
+        value_begin = np.zeros(rounds, dtype=np.int64)
+        deal_begin = np.zeros(rounds, dtype=np.int64)
+        reach_size = value_size = deal_size = 0
+        for r in range(rounds):
+            first, last = int(walk.round_entry[r]), int(walk.round_entry[r + 1])
+            nodes = np.diff(walk.entry_node[first : last + 1])
+            row_bytes = int(width[r]) * self.dtype.itemsize
+            at_once[r] = max(1, min(last - first, MAX_BLOCK_BYTES // (3 * int(nodes.max()) * row_bytes)))
+            most_nodes = int(nodes.max()) * int(at_once[r])
+            for q in range(2):
+                reach_begin[q, r] = reach_size
+                reach_size += most_nodes * int(width[r])  # at most one row a node
+            value_begin[r] = value_size
+            value_size += most_nodes * int(width[r])
+            deal_begin[r] = deal_size
+            deal_size += most_nodes * int(width[r])
+        widest = int(width.max())
+        total = reach_size + 2 * value_size + deal_size + (1 + 2 * LANES) * widest
+        return {
+            "width": width,
+            "entries_at_once": at_once,
+            "reach_begin": reach_begin,
+            "value_begin": value_begin,
+            "deal_begin": deal_begin,
+            "sizes": (reach_size, value_size, deal_size, widest),
+            "bytes": total,
+        }
+
+    def _scratch(self, shape: dict[str, Any]) -> Scratch:
+        reach, value, deal, widest = shape["sizes"]
+        return Scratch(
+            reach=np.zeros(reach, dtype=self.dtype),
+            reach_begin=shape["reach_begin"],
+            value=np.zeros(value, dtype=self.dtype),
+            sigma=np.zeros(value, dtype=self.dtype),
+            value_begin=shape["value_begin"],
+            deal=np.zeros(deal, dtype=self.dtype),
+            deal_begin=shape["deal_begin"],
+            width=shape["width"],
+            entries_at_once=shape["entries_at_once"],
+            total=np.zeros(widest, dtype=self.dtype),
+            lanes_in=np.zeros(widest * LANES, dtype=self.dtype),
+            lanes_out=np.zeros(widest * LANES, dtype=self.dtype),
+            sums=np.zeros(NUM_SUMS * LANES, dtype=self.dtype),
+            frame=np.zeros((self.cells.num_rounds, 5), dtype=np.int64),
+        )
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(len(self.scratch) - 1, thread_name_prefix="errai-walk")
+
+    def walk_once(self, player: int, mode: int, tables: Tables, step: npt.NDArray[np.float64]) -> Floats:
+        """Traverse once for a player; returns the root's values, float[root cells], chips a hand."""
+        self._walk(player, player + 1, mode, tables, np.broadcast_to(step, (1, 2, 5)).copy())
+        begin = int(self.scratch[0].value_begin[0])
+        return self.scratch[0].value[begin : begin + len(self.initial[player])].copy()
+
+    def learn(self, tables: Tables, steps: npt.NDArray[np.float64]) -> None:
+        """Run iterations in which the players learn in turn: steps float64[iterations, 2, 5]."""
+        if len(self.scratch) == 1:
+            self._walk(0, 2, LEARN, tables, steps)
+            return
+        for i in range(len(steps)):
+            for player in (0, 1):
+                self._walk(player, player + 1, LEARN, tables, steps[i : i + 1])
+
+    def _walk(
+        self, first_player: int, last_player: int, mode: int, tables: Tables, steps: npt.NDArray[np.float64]
+    ) -> None:
+        main = self.scratch[0]
+
+        def run(stage: int, chunk: int, above: Floats, scratch: Scratch) -> None:
+            kernels.walk(
+                stage,
+                chunk,
+                self.num_chunks,
+                first_player,
+                last_player,
+                mode,
+                steps,
+                self.initial,
+                self.opponent_scales,
+                self.walk,
+                self.cells.links,
+                self.cells.players,
+                tables,
+                above,
+                scratch,
+                self.sums,
+            )
+
+        if len(self.scratch) == 1:
+            run(kernels.WHOLE, 0, main.reach, main)
+            return
+        run(kernels.DOWN, 0, main.reach, main)
+        chunks = iter(range(self.num_chunks))
+
+        def work(scratch: Scratch) -> None:
+            for chunk in chunks:  # next() of an iterator is atomic: each chunk is taken once
+                run(kernels.CHUNK, chunk, main.reach, scratch)
+
+        for done in [self._pool.submit(work, scratch) for scratch in self.scratch[1:]]:
+            done.result()
+        run(kernels.UP, 0, main.reach, main)
+
+    def mean_value(self, player: int, values: Floats) -> float:
+        """Average root values over the player's hands, each met as often as it can be."""
+        weights = self.hands[player] * self.initial[player]
+        return float((weights * values.astype(np.float64)).sum() / weights.sum())
+
+
+@contextmanager
+def closing(traversal: Traversal) -> Iterator[Traversal]:
+    """Use a traversal and end its threads afterwards."""
+    try:
+        yield traversal
+    finally:
+        if "_pool" in vars(traversal):
+            traversal._pool.shutdown()
