@@ -201,7 +201,14 @@ def test_a_short_all_in_does_not_lower_the_least_raise():
     assert replay(NOLIMIT_3, "r900r1000c").raise_bounds() == (1700, 3000)
 
 
-def test_blinds_of_one_chip_and_none():
+def test_no_raise_when_the_rest_have_folded_or_are_all_in():
+    # Position 0 is all-in with 1,000 chips and position 1 folds: position 2 has 3,000, but nobody could answer.
+    state = replay(NOLIMIT_3, "r900r1000f")
+    assert (state.player, state.to_call, state.raise_bounds()) == (2, 100, None)
+    assert state.call().betting == "r900r1000fc///"
+
+
+def test_blinds_without_a_small_one():
     rules = replace(NOLIMIT, blinds=(1, 1), first_player=(0,) * 4, stacks=(10, 10))
     assert BettingState.start(rules).raise_bounds() == (2, 10)
     assert replay(rules, "cc/").raise_bounds() == (2, 10)

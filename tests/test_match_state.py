@@ -16,6 +16,7 @@ from errai.games.acpc_files import read_game_file
 from errai.games.betting import replay
 from errai.games.hand import HandState
 from errai.games.match_state import (
+    MAX_HAND_NUMBER,
     HandRecord,
     MatchState,
     ScoreRecord,
@@ -163,7 +164,7 @@ def test_wrong_lines_name_the_part(rules, line, sentence):
         parse_match_state(rules, line)
 
 
-@given(rules=poker_rules(), seed=st.integers(0, 2**32))
+@given(rules=poker_rules(), seed=st.integers(0, MAX_HAND_NUMBER))
 @settings(max_examples=100, deadline=None)
 def test_every_state_of_a_random_hand_survives_the_round_trip(rules, seed):
     hands = random_hand(rules, random.Random(seed))
