@@ -119,8 +119,8 @@ def test_random_hands_before_the_flop(seed):
     ("first", "second"),
     [
         ("AsKh, 9d9c:0.5", "QhQd, 7s2s:0.25"),
-        ("AsKh, KdQd", "88:0.5, 87s"),
-        ("99, 2c2d:0.5", "AKs:0.25, 7c6d"),
+        ("AsKh, KdQd", "88:0.3"),
+        ("99:0.7", "AhKh:0.3, 7c6d"),
     ],
 )
 def test_small_ranges_before_the_flop(first, second):
