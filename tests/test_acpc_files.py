@@ -96,6 +96,7 @@ def test_built_in_games_equal_the_competitions(file, name):
 
 
 @given(rules=poker_rules())
+@settings(deadline=None)
 def test_rules_survive_the_round_trip(rules):
     assert parse_game_file(format_game_file(rules), rules.name) == rules
 
@@ -259,7 +260,7 @@ def test_files_that_cannot_be_read(tmp_path):
     length=st.integers(0, 12),
     text=st.text(st.sampled_from("=# 0123456789\n\tlimtENDGAMEx\x00\x0b\u2028\u0661"), max_size=12),
 )
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 def test_mutated_files_are_read_or_refused(place, length, text):
     mutated = LEDUC[:place] + text + LEDUC[place + length :]
     try:

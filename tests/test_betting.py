@@ -202,7 +202,7 @@ def test_a_short_all_in_does_not_lower_the_least_raise():
 
 
 def test_no_raise_when_the_rest_have_folded_or_are_all_in():
-    # Position 0 is all-in with 1,000 chips and position 1 folds: position 2 has 3,000, but nobody could answer.
+    # Position 0 is all-in with 1,000 chips, position 1 folds: position 2 has 3,000, but nobody could answer.
     state = replay(NOLIMIT_3, "r900r1000f")
     assert (state.player, state.to_call, state.raise_bounds()) == (2, 100, None)
     assert state.call().betting == "r900r1000fc///"

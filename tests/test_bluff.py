@@ -5,7 +5,7 @@ from itertools import product
 
 import pyspiel
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import errai
@@ -214,6 +214,7 @@ def test_number_of_information_sets():
 
 
 @given(dice=st.tuples(st.integers(1, 4), st.integers(1, 4)), seed=st.integers(0, 2**32))
+@settings(deadline=None)
 def test_random_games_end(dice, seed):
     rng = random.Random(seed)
     state = BluffState.start(BluffRules("x", dice))
