@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
+    from errai.response.exploitability import expected_value as expected_value
+    from errai.response.exploitability import exploitability as exploitability
+    from errai.strategy.run import solve as solve
+    from errai.strategy.strategy import strategy_from_function as strategy_from_function
+    from errai.strategy.strategy import uniform_strategy as uniform_strategy
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "UsageError": "errai.errors",
     "load_game": "errai.games.catalogue",
+    "expected_value": "errai.response.exploitability",
+    "exploitability": "errai.response.exploitability",
+    "solve": "errai.strategy.run",
+    "strategy_from_function": "errai.strategy.strategy",
+    "uniform_strategy": "errai.strategy.strategy",
 }
 
-__all__ = ["UsageError", "__version__", "load_game"]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

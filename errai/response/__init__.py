@@ -1,0 +1,1 @@
+"""Expected value, best response and exploitability, exact, by the one traversal."""

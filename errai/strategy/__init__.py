@@ -1,0 +1,1 @@
+"""What a solved game is, on disk and in memory, and how it is asked."""

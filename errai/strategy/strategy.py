@@ -1,0 +1,207 @@
+"""A strategy of both positions of a game, lossless: asked by betting string, hand and board.
+
+A strategy holds one table for each position, in the layout of the public tree; probabilities are the
+positive parts in proportion, so regrets, averages and probabilities are all tables of this kind.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.cards.deck import format_cards
+from errai.errors import UsageError
+from errai.games.betting import replay
+from errai.games.catalogue import Game
+from errai.games.rules import PokerRules
+from errai.tree.bet_menu import BetMenu
+from errai.tree.betting_tree import (
+    ACTION_CALL,
+    ACTION_FOLD,
+    CHANCE,
+    DECISION,
+    BettingTree,
+)
+from errai.tree.deals import Deals
+from errai.tree.public_tree import PublicTree, uniform_tables
+from errai.tree.traversal import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """What to play in both positions.
+
+    Attributes:
+        tree: the game.
+        tables: [position] float[slots] played in proportion to the positive part.
+    """
+
+    tree: PublicTree
+    tables: tuple[Floats, Floats]
+
+    @property
+    def game(self) -> PokerRules:
+        """The rules of the game."""
+        return self.tree.game
+
+    def probabilities(self, betting: str, hand: str, board: str = "") -> dict[str, float]:
+        """Return the probability of each action of the player to act.
+
+        Args:
+            betting: an ACPC betting string, such as `cr`.
+            hand: the player's hole cards; bare ranks where suits do not matter.
+            board: the public cards.
+        """
+        node = find_node(self.tree, betting)
+        player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
+        cards = self.game.deck.parse(hand + board)
+        num_hole, num_board = self.game.num_hole_cards, self.game.num_board_cards_by(round_index)
+        if len(cards) != num_hole + num_board:
+            raise UsageError(
+                f"'{hand}' and board '{board}' do not fit round {round_index + 1} of '{self.game.name}': "
+                f"{num_hole} hole cards and {num_board} board cards are allowed"
+            )
+        board_number, cell = find_cell(self.tree, player, round_index, cards[:num_hole], cards[num_hole:])
+        weights = self._weights(player, node, board_number)[:, cell]
+        return dict(zip(action_names(self.tree, node), _normalised(weights).tolist(), strict=True))
+
+    def _weights(self, player: int, node: int, board: int) -> Floats:
+        """Return the slots of a decision at a board: float[actions, rows]."""
+        layout, walk = self.tree.layout, self.tree.measuring.walk
+        rows = int(layout.rows[player, board])
+        begin = int(layout.begin[player, board]) + int(walk.slot[node]) * rows
+        actions = int(walk.num_children[node])
+        return self.tables[player][begin : begin + actions * rows].reshape(actions, rows)
+
+
+def action_names(tree: PublicTree, node: int) -> list[str]:
+    """Return the actions at a decision as ACPC text."""
+    names = []
+    for child in tree.betting.children(node):
+        action = int(tree.betting.action[child])
+        if action == ACTION_FOLD:
+            names.append("f")
+        elif action == ACTION_CALL:
+            names.append("c")
+        else:
+            names.append("r" if tree.game.is_limit else f"r{action}")
+    return names
+
+
+def find_node(tree: PublicTree, betting: str) -> int:
+    """Return the decision that a betting string leads to; an illegal action is named with its position."""
+    state = replay(tree.game, betting)
+    if state.is_over:
+        raise UsageError(f"the hand is over after '{betting}': nobody acts there")
+    betting_tree = tree.betting
+    node, position = 0, 0
+    while position < len(state.betting):
+        if state.betting[position] == "/":
+            position += 1
+            continue
+        end = position + 1
+        while end < len(state.betting) and state.betting[end].isdigit():
+            end += 1
+        text = state.betting[position:end]
+        names = action_names(tree, node)
+        if text not in names:
+            raise UsageError(
+                f"'{betting}' leaves the tree at position {position}: {', '.join(names)} are possible there"
+            )
+        node = betting_tree.children(node)[names.index(text)]
+        node = _skip_chance(betting_tree, node)
+        position = end
+    return node
+
+
+def _skip_chance(tree: BettingTree, node: int) -> int:
+    while tree.kind[node] == CHANCE:
+        node = int(tree.first_child[node])
+    return node
+
+
+def find_cell(
+    tree: PublicTree, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]
+) -> tuple[int, int]:
+    """Return the number of the board among all, and the cell of a hand there, counted from the first."""
+    deals = Deals(tree.game)
+    found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
+    board_number = int(tree.cells.links.round_board[round_index]) + found.board_index
+    number = deals.rows.index(np.array([[*hole, *board]]), deals.row_round(round_index))[0]
+    cells = tree.cells.players[player]
+    begin, end = cells.cell_begin[board_number : board_number + 2]
+    before = int(cells.cell_begin[tree.cells.links.round_board[round_index]])
+    classes = tree.cells.classes[player][round_index][begin - before : end - before]
+    return board_number, int(np.flatnonzero(classes == number)[0])
+
+
+def _normalised(weights: Floats) -> npt.NDArray[np.float64]:
+    positive = np.maximum(weights.astype(np.float64), 0)
+    total = positive.sum()
+    return positive / total if total > 0 else np.full(len(weights), 1 / len(weights))
+
+
+def uniform_strategy(game: Game, menu: BetMenu | None = None) -> Strategy:
+    """Return the strategy that plays every action alike."""
+    tree = PublicTree.of(game, menu)
+    return Strategy(tree, uniform_tables(tree))
+
+
+Chooser = Callable[[str, str, str, list[str]], Sequence[float] | dict[str, float]]
+
+
+def strategy_from_function(game: Game, choose: Chooser, menu: BetMenu | None = None) -> Strategy:
+    """Return the strategy that a function describes.
+
+    Args:
+        game: the game.
+        choose: `choose(betting, hand, board, actions)` returns a probability for each action, as a list or
+            as a dictionary by action. It is asked once for every canonical information set.
+        menu: bet sizes of a no-limit game.
+    """
+    tree = PublicTree.of(game, menu)
+    tables = tree.layout.zeros(tree.default_dtype)
+    strategy = Strategy(tree, tables)
+    texts = betting_strings(tree)
+    num_hole = tree.game.num_hole_cards
+    for node in np.flatnonzero(tree.betting.kind == DECISION).tolist():
+        player, r = int(tree.betting.player[node]), int(tree.betting.round[node])
+        cells = tree.cells.players[player]
+        names = action_names(tree, node)
+        first_board = int(tree.cells.links.round_board[r])
+        for i, board in enumerate(tree.cells.boards[r]):
+            weights = strategy._weights(player, node, first_board + i)
+            begin, end = cells.cell_begin[first_board + i : first_board + i + 2]
+            for cell in range(int(begin), int(end)):
+                hand = cells.hand_card[cells.hand_begin[cell], :num_hole]
+                answer = choose(texts[node], format_cards(hand), format_cards(board), names)
+                weights[:, cell - int(begin)] = _verified(answer, names, texts[node])
+    return strategy
+
+
+def _verified(
+    answer: Sequence[float] | dict[str, float], names: list[str], betting: str
+) -> npt.NDArray[np.float64]:
+    given = [answer.get(name, 0.0) for name in names] if isinstance(answer, dict) else list(answer)
+    chances = np.array(given, dtype=np.float64)
+    if len(chances) != len(names) or not (chances >= 0).all() or abs(chances.sum() - 1) > 1e-6:
+        raise UsageError(
+            f"{list(given)} after '{betting}' are not probabilities of {', '.join(names)}: "
+            f"{len(names)} numbers from 0 to 1 with the sum 1 are allowed"
+        )
+    return chances
+
+
+def betting_strings(tree: PublicTree) -> list[str]:
+    """Return the ACPC betting string of every node."""
+    betting = tree.betting
+    texts = [""] * betting.num_nodes
+    for node in range(betting.num_nodes):
+        children = betting.children(node)
+        if betting.kind[node] == CHANCE:
+            texts[children[0]] = texts[node] + "/"
+        elif len(children):
+            for child, name in zip(children, action_names(tree, node), strict=True):
+                texts[child] = texts[node] + name
+    return texts

@@ -1,0 +1,106 @@
+"""A game's public tree with everything that a traversal needs, made once and shared.
+
+Betting tree, boards and cells, and the layout of its tables. `PublicTree.of` keeps the last few, because
+a solver, its strategies and every measurement of them ask for the same one.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.errors import UsageError
+from errai.games.bluff import BluffRules
+from errai.games.catalogue import Game
+from errai.games.rules import PokerRules
+from errai.tree.bet_menu import BetMenu
+from errai.tree.betting_tree import BettingTree, build_betting_tree
+from errai.tree.cells import Cells, game_cells
+from errai.tree.traversal import Floats, TableLayout, Traversal, lossless_layout
+from errai.tree.walk import walk_tree
+
+SMALL_GAME_SLOTS = 2_000_000
+"""Below this, tables are float64 and one thread does the work: precision is free and threads cost more."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTree:
+    """A game ready to be walked.
+
+    Attributes:
+        game: its rules.
+        menu: the bet sizes of its tree; None where the rules leave no choice.
+        betting: the betting tree.
+        cells: boards and hands.
+        weights: [player] float64[root cells] how likely each root hand is; None where all are alike.
+    """
+
+    game: PokerRules
+    menu: BetMenu | None
+    betting: BettingTree
+    cells: Cells
+    weights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+
+    @staticmethod
+    def of(game: Game, menu: BetMenu | None = None) -> "PublicTree":
+        """Return the tree of a game, from the last few made where possible."""
+        if isinstance(game, BluffRules):
+            raise UsageError(f"'{game.name}' is a dice game: its rounds are walked by their own kernel")
+        return _public_tree(game, menu)
+
+    @cached_property
+    def layout(self) -> TableLayout:
+        """Where the slots of lossless tables are."""
+        return lossless_layout(walk_tree(self.betting), self.cells)
+
+    @property
+    def num_slots(self) -> int:
+        """Slots of both players' tables."""
+        return sum(self.layout.num_slots)
+
+    @property
+    def default_dtype(self) -> type[np.floating]:
+        """float64 for small games, float32 for large ones."""
+        return np.float64 if self.num_slots <= SMALL_GAME_SLOTS else np.float32
+
+    def traversal(self, dtype: npt.DTypeLike | None = None, num_threads: int | None = None) -> Traversal:
+        """Return a traversal with buffers of its own.
+
+        Args:
+            dtype: float32 or float64; by size without it.
+            num_threads: all cores for large games without it. The same bits come out for any number.
+        """
+        if num_threads is None:
+            num_threads = 1 if self.num_slots <= SMALL_GAME_SLOTS else os.cpu_count() or 1
+        if num_threads < 1:
+            raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
+        return Traversal(self.betting, self.cells, dtype or self.default_dtype, num_threads, self.weights)
+
+    def describe_slot(self, player: int, slot: int) -> str:
+        """Name the decision, board and row of a slot."""
+        layout = self.layout
+        board = int(np.searchsorted(layout.begin[player], slot, side="right")) - 1
+        place, row = divmod(slot - int(layout.begin[player, board]), int(layout.rows[player, board]))
+        round_index = int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
+        walk = self.measuring.walk
+        first, last = self.betting.round_begin[round_index : round_index + 2]
+        nodes = np.arange(first, last)[(walk.slot[first:last] >= 0) & (walk.player[first:last] == player)]
+        node = int(nodes[np.searchsorted(walk.slot[nodes], place, side="right") - 1])
+        return f"node {node} of round {round_index + 1}, board {board}, row {row}"
+
+    @cached_property
+    def measuring(self) -> Traversal:
+        """The traversal for evaluations, in float64, kept between calls."""
+        return self.traversal(np.float64)
+
+
+@lru_cache(maxsize=4)
+def _public_tree(game: PokerRules, menu: BetMenu | None) -> PublicTree:
+    return PublicTree(game, menu, build_betting_tree(game, menu), game_cells(game))
+
+
+def uniform_tables(tree: PublicTree) -> tuple[Floats, Floats]:
+    """Return tables that play every action alike: zeros, which have no positive part."""
+    return tree.layout.zeros(tree.default_dtype)
