@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from errai.games.catalogue import load_game as load_game
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
+    from errai.solvers.matrix import solve_matrix as solve_matrix
     from errai.strategy.run import solve as solve
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
@@ -23,6 +24,7 @@ _HOMES = {
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
     "solve": "errai.strategy.run",
+    "solve_matrix": "errai.solvers.matrix",
     "strategy_from_function": "errai.strategy.strategy",
     "uniform_strategy": "errai.strategy.strategy",
 }

@@ -1,0 +1,1 @@
+"""Algorithms that find equilibria: the CFR family, matrix games, the sequence-form linear programme."""
