@@ -56,7 +56,7 @@ def main() -> None:
     try:
         status = _run(arguments or ["--help"])
     except (UsageError, typer.TyperException, KeyboardInterrupt, OSError) as error:
-        _drop_output()
+        _settle_output(error)
         if debug and not isinstance(error, BrokenPipeError):
             raise
         status = _explain(error)
@@ -79,11 +79,15 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
-def _drop_output() -> None:
-    """Send what is still unwritten nowhere: the interpreter would try again at exit, and complain."""
+def _settle_output(error: BaseException) -> None:
+    """Write what is still unwritten, or drop it where the interpreter would fail on it again at exit."""
     try:
-        print(end="", flush=True)
+        if not isinstance(error, KeyboardInterrupt):  # who interrupts does not wait for a slow reader
+            print(end="", flush=True)
+            return
     except OSError:
+        pass
+    if sys.stdout is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
