@@ -15,7 +15,7 @@ Dimension letters: N nodes, R rounds, E entries of a round.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -119,7 +119,7 @@ class BettingTree:
 
 
 @dataclass(frozen=True, eq=False)
-class _Template:
+class Template:
     """The nodes of one round below one entry, relative to the entry; what `BettingTree` says of each.
 
     Attributes:
@@ -134,17 +134,20 @@ class _Template:
     player: npt.NDArray[np.int8]
     action: npt.NDArray[np.int32]
     chips: npt.NDArray[np.int32]
-    next_keys: tuple["_Key", ...]
+    next_keys: tuple[Hashable, ...]
 
     @property
     def size(self) -> int:
+        """Number of nodes."""
         return len(self.parent)
 
     @property
     def num_slots(self) -> int:
+        """Actions over all decisions."""
         return int(self.num_children[self.kind == DECISION].sum())
 
     def count(self, kind: int) -> int:
+        """Return how many nodes of a kind there are."""
         return int(np.count_nonzero(self.kind == kind))
 
 
@@ -192,8 +195,8 @@ class TreePlan:
             raise UsageError(f"'{rules.name}' is a limit game: its bet sizes are fixed and take no menu")
         self.rules = rules
         self.menu = menu
-        self.templates: dict[_Key, _Template] = {}
-        self.occurrences: list[Counter[_Key]] = []
+        self.templates: dict[_Key, Template] = {}
+        self.occurrences: list[Counter[Any]] = []
         self._num_template_nodes = 0
         start = BettingState.start(rules)
         frontier: dict[_Key, BettingState] = {(0, start.spent, False): start}
@@ -201,14 +204,14 @@ class TreePlan:
         for _ in range(rules.num_rounds):
             self.occurrences.append(counts)
             following: dict[_Key, BettingState] = {}
-            next_counts: Counter[_Key] = Counter()
+            next_counts: Counter[Any] = Counter()
             for key, state in frontier.items():
                 self.templates[key] = self._template(key, state, following)
                 for next_key, times in Counter(self.templates[key].next_keys).items():
                     next_counts[next_key] += times * counts[key]
             frontier, counts = following, next_counts
 
-    def _template(self, key: _Key, entry: BettingState, following: dict[_Key, BettingState]) -> _Template:
+    def _template(self, key: _Key, entry: BettingState, following: dict[_Key, BettingState]) -> Template:
         round_index, _, is_all_in = key
         last = round_index == self.rules.num_rounds - 1
         states, parents, actions = [entry], [NO_NODE], [ACTION_NONE]
@@ -238,7 +241,7 @@ class TreePlan:
             number.append(num_children)
             kinds.append(kind)
             players.append(player)
-        return _Template(
+        return Template(
             parent=np.array(parents, dtype=np.int32),
             first_child=np.array(first, dtype=np.int32),
             num_children=np.array(number, dtype=np.uint8),
@@ -291,46 +294,60 @@ class TreePlan:
         """The fill pass: allocate the arrays once and stamp every template into its places."""
         num_nodes = self.num_nodes
         verify_num_nodes(num_nodes, f"the betting tree of '{self.rules.name}'")
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "parent": np.empty(num_nodes, dtype=np.int32),
-            "first_child": np.empty(num_nodes, dtype=np.int32),
-            "num_children": np.empty(num_nodes, dtype=np.uint8),
-            "kind": np.empty(num_nodes, dtype=np.int8),
-            "player": np.empty(num_nodes, dtype=np.int8),
-            "round": np.empty(num_nodes, dtype=np.int8),
-            "action": np.empty(num_nodes, dtype=np.int32),
-            "chips": np.empty((num_nodes, 2), dtype=np.int32),
-        }
-        round_begin = np.zeros(self.rules.num_rounds + 1, dtype=np.int64)
-        closing = np.array([NO_NODE], dtype=np.int64)  # the CHANCE node before each entry
-        keys: list[_Key] = list(self.occurrences[0])
-        entry_keys = np.zeros(1, dtype=np.int64)  # which of `keys` each entry stamps
-        for r in range(self.rules.num_rounds):
-            sizes = np.array([self.templates[key].size for key in keys], dtype=np.int64)[entry_keys]
-            starts = round_begin[r] + np.cumsum(sizes) - sizes
-            round_begin[r + 1] = round_begin[r] + sizes.sum()
-            last = r == self.rules.num_rounds - 1
-            next_ids = {} if last else {key: i for i, key in enumerate(self.occurrences[r + 1])}
-            continues_with = np.empty(int(sizes.sum()), dtype=np.int32)
-            by_key = np.argsort(entry_keys, kind="stable")
-            key_begin = np.searchsorted(entry_keys[by_key], np.arange(len(keys) + 1))
-            for i, key in enumerate(keys):
-                template = self.templates[key]
-                stamped = starts[by_key[key_begin[i] : key_begin[i + 1]]]
-                places = stamped[:, None] + np.arange(template.size)
-                _stamp(arrays, template, places)
-                chance = np.flatnonzero(template.kind == CHANCE)
-                ids = [next_ids[next_key] for next_key in template.next_keys]
-                continues_with[places[:, chance] - round_begin[r]] = ids
-            arrays["round"][round_begin[r] : round_begin[r + 1]] = r
-            arrays["parent"][starts] = closing
-            if r > 0:
-                arrays["first_child"][closing] = starts
-            here = arrays["kind"][round_begin[r] : round_begin[r + 1]]
-            closing = round_begin[r] + np.flatnonzero(here == CHANCE)
-            entry_keys = continues_with[closing - round_begin[r]]
-            keys = list(next_ids)
-        return BettingTree(**arrays, round_begin=round_begin)
+        return stamp_tree(self.templates, next(iter(self.occurrences[0])), num_nodes, self.rules.num_rounds)
+
+
+def stamp_tree(
+    templates: Mapping[Any, Template], root: Hashable, num_nodes: int, num_rounds: int
+) -> BettingTree:
+    """Allocate the arrays of a tree once and stamp every template into its places.
+
+    Args:
+        templates: the blocks by key; a template names the keys that its CHANCE nodes continue with.
+        root: the key of the first round's only block.
+        num_nodes: nodes in all, as counted.
+        num_rounds: number of rounds.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "parent": np.empty(num_nodes, dtype=np.int32),
+        "first_child": np.empty(num_nodes, dtype=np.int32),
+        "num_children": np.empty(num_nodes, dtype=np.uint8),
+        "kind": np.empty(num_nodes, dtype=np.int8),
+        "player": np.empty(num_nodes, dtype=np.int8),
+        "round": np.empty(num_nodes, dtype=np.int8),
+        "action": np.empty(num_nodes, dtype=np.int32),
+        "chips": np.empty((num_nodes, 2), dtype=np.int32),
+    }
+    round_begin = np.zeros(num_rounds + 1, dtype=np.int64)
+    closing = np.array([NO_NODE], dtype=np.int64)  # the CHANCE node before each entry
+    keys: list[Hashable] = [root]
+    entry_keys = np.zeros(1, dtype=np.int64)  # which of `keys` each entry stamps
+    for r in range(num_rounds):
+        sizes = np.array([templates[key].size for key in keys], dtype=np.int64)[entry_keys]
+        starts = round_begin[r] + np.cumsum(sizes) - sizes
+        round_begin[r + 1] = round_begin[r] + sizes.sum()
+        following = dict.fromkeys(next_key for key in keys for next_key in templates[key].next_keys)
+        next_ids = {key: i for i, key in enumerate(following)}
+        continues_with = np.empty(int(sizes.sum()), dtype=np.int32)
+        by_key = np.argsort(entry_keys, kind="stable")
+        key_begin = np.searchsorted(entry_keys[by_key], np.arange(len(keys) + 1))
+        for i, key in enumerate(keys):
+            template = templates[key]
+            stamped = starts[by_key[key_begin[i] : key_begin[i + 1]]]
+            places = stamped[:, None] + np.arange(template.size)
+            _stamp(arrays, template, places)
+            chance = np.flatnonzero(template.kind == CHANCE)
+            ids = [next_ids[next_key] for next_key in template.next_keys]
+            continues_with[places[:, chance] - round_begin[r]] = ids
+        arrays["round"][round_begin[r] : round_begin[r + 1]] = r
+        arrays["parent"][starts] = closing
+        if r > 0:
+            arrays["first_child"][closing] = starts
+        here = arrays["kind"][round_begin[r] : round_begin[r + 1]]
+        closing = round_begin[r] + np.flatnonzero(here == CHANCE)
+        entry_keys = continues_with[closing - round_begin[r]].astype(np.int64)
+        keys = list(next_ids)
+    return BettingTree(**arrays, round_begin=round_begin)
 
 
 def verify_num_nodes(num_nodes: int, what: str) -> None:
@@ -343,7 +360,7 @@ def verify_num_nodes(num_nodes: int, what: str) -> None:
     verify_memory(num_nodes * BYTES_A_NODE_TO_BUILD, f"{what} ({num_nodes:,} nodes)")
 
 
-def _stamp(arrays: dict[str, npt.NDArray[Any]], template: _Template, places: npt.NDArray[np.int64]) -> None:
+def _stamp(arrays: dict[str, npt.NDArray[Any]], template: Template, places: npt.NDArray[np.int64]) -> None:
     """Copy a template to `places` [copies, nodes], turning relative node numbers into absolute ones."""
     for name in ("num_children", "kind", "player", "action", "chips"):
         arrays[name][places] = getattr(template, name)

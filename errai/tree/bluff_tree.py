@@ -15,10 +15,14 @@ from errai.tree.betting_tree import (
     ACTION_CALL,
     ACTION_NONE,
     CHALLENGE,
+    CHANCE,
     DECISION,
     NO_NODE,
+    NO_PLAYER,
     BettingTree,
     RoundCount,
+    Template,
+    stamp_tree,
     verify_num_nodes,
 )
 
@@ -79,4 +83,66 @@ def build_bluff_tree(dice: Sequence[int]) -> BettingTree:
         action=action,
         chips=np.broadcast_to(np.int32(0), (num_nodes, 2)),
         round_begin=np.array([0, num_nodes], dtype=np.int64),
+    )
+
+
+MAX_BIDS_IN_ONE_BLOCK = 12
+
+
+def build_split_bluff_tree(dice: Sequence[int]) -> BettingTree:
+    """Return the bidding tree with the higher bids in a round of their own.
+
+    A traversal holds all nodes below one entry of a round at a time. With 24 bids these would be 33
+    million, so bids from the middle on start a second round, which deals nothing: 2^12 nodes each.
+    """
+    bids = num_bids(dice)
+    if bids <= MAX_BIDS_IN_ONE_BLOCK:
+        return build_bluff_tree(dice)
+    split = bids // 2
+    root = (-1, 0)
+    templates = {root: _bluff_template(-1, 0, split, bids)}
+    for last_bid in range(split, bids):
+        for player in (0, 1):
+            templates[last_bid, player] = _bluff_template(last_bid, player, bids, bids)
+    num_nodes = templates[root].size
+    for key in templates[root].next_keys:
+        num_nodes += templates[key].size  # type: ignore[index]
+    verify_num_nodes(num_nodes, f"the bidding tree of Bluff with {sum(dice)} dice")
+    return stamp_tree(templates, root, num_nodes, 2)
+
+
+def _bluff_template(last_bid: int, player: int, split: int, bids: int) -> Template:
+    """Return the block below a bid: bids from `split` on leave it for the next round."""
+    nodes: list[tuple[int, int, int, int]] = [(NO_NODE, DECISION, last_bid, player)]
+    first_child, num_children = [], []
+    next_keys: list[tuple[int, int]] = []
+    for node, (_, kind, bid, actor) in enumerate(nodes):  # grows while it is walked: breadth first
+        if kind != DECISION:
+            first_child.append(NO_NODE)
+            num_children.append(int(kind == CHANCE))
+            if kind == CHANCE:
+                next_keys.append((bid, 1 - actor))
+            continue
+        first_child.append(len(nodes))
+        before = len(nodes)
+        if bid >= 0:
+            nodes.append((node, CHALLENGE, ACTION_CALL, actor))
+        for higher in range(bid + 1, bids):
+            inside = higher < split
+            nodes.append((node, DECISION if inside else CHANCE, higher, 1 - actor if inside else actor))
+        num_children.append(len(nodes) - before)
+        if num_children[-1] == 0:
+            first_child[-1] = NO_NODE
+    size = len(nodes)
+    return Template(
+        parent=np.array([parent for parent, *_ in nodes], dtype=np.int32),
+        first_child=np.array(first_child, dtype=np.int32),
+        num_children=np.array(num_children, dtype=np.uint8),
+        kind=np.array([kind for _, kind, *_ in nodes], dtype=np.int8),
+        player=np.array(
+            [NO_PLAYER if kind == CHANCE else actor for _, kind, _, actor in nodes], dtype=np.int8
+        ),
+        action=np.array([ACTION_NONE, *(bid for _, _, bid, _ in nodes[1:])], dtype=np.int32),
+        chips=np.zeros((size, 2), dtype=np.int32),
+        next_keys=tuple(next_keys),
     )
