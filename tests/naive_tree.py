@@ -108,18 +108,25 @@ def _naive_node(state: BettingState, round_index: int, action: int, menu: BetMen
 # Bluff
 
 
-def naive_bluff_tree(num_bids: int) -> Node:
-    return _naive_bidding((), num_bids)
+def naive_bluff_tree(num_bids: int, split: int | None = None) -> Node:
+    """Every ascending sequence of bids; those from `split` on lie in a second round, behind CHANCE."""
+    return _naive_bidding((), num_bids, num_bids if split is None else split)
 
 
-def _naive_bidding(bids: tuple[int, ...], num_bids: int) -> Node:
+def _naive_bidding(bids: tuple[int, ...], num_bids: int, split: int, crossed: bool = False) -> Node:
     player = len(bids) % 2
-    node = Node(DECISION, player, 0, bids[-1] if bids else ACTION_NONE, (0, 0))
+    label = bids[-1] if bids else ACTION_NONE
+    if bids and bids[-1] >= split and not crossed:
+        closing = Node(CHANCE, NO_PLAYER, 0, label, (0, 0))
+        closing.children = [_naive_bidding(bids, num_bids, split, crossed=True)]
+        closing.children[0].action = ACTION_NONE
+        return closing
+    node = Node(DECISION, player, int(crossed), label, (0, 0))
     if bids:
-        node.children.append(Node(CHALLENGE, player, 0, ACTION_CALL, (0, 0)))
+        node.children.append(Node(CHALLENGE, player, int(crossed), ACTION_CALL, (0, 0)))
     for bid in range(num_bids):
         if not bids or bid > bids[-1]:
-            node.children.append(_naive_bidding((*bids, bid), num_bids))
+            node.children.append(_naive_bidding((*bids, bid), num_bids, split, crossed))
     return node
 
 

@@ -11,7 +11,7 @@ from errai.games.bluff import BluffState, num_bids
 from errai.games.catalogue import bluff
 from errai.tree import bluff_tree, memory
 from errai.tree.betting_tree import ACTION_CALL, CHALLENGE, DECISION, NO_NODE
-from errai.tree.bluff_tree import bluff_round_count, build_bluff_tree
+from errai.tree.bluff_tree import bluff_round_count, build_bluff_tree, build_split_bluff_tree
 
 
 def assert_as_naive(dice: tuple[int, int]) -> None:
@@ -62,6 +62,33 @@ def test_structure(dice: tuple[int, int]) -> None:
     challenges = nodes[tree.kind == CHALLENGE]
     assert (tree.player[challenges] == tree.player[tree.parent[challenges]]).all()
     assert (tree.action[challenges] == ACTION_CALL).all()
+
+
+@pytest.mark.parametrize("bids", range(3, 10))
+def test_a_split_tree_as_naive(bids: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bluff_tree, "num_bids", lambda dice: bids)
+    monkeypatch.setattr(bluff_tree, "MAX_BIDS_IN_ONE_BLOCK", 2)
+    tree = build_split_bluff_tree((1, 1))
+    root = naive_bluff_tree(bids, split=bids // 2)
+    for name, expected in naive_arrays(root).items():
+        assert getattr(tree, name).tolist() == expected, name
+    counts = naive_round_counts(root, 2)
+    assert [tree.count(DECISION, r) for r in (0, 1)] == [count.decisions for count in counts]
+    assert sum(count.decisions for count in counts) == bluff_round_count((1, 1)).decisions
+    assert sum(count.showdowns for count in counts) == bluff_round_count((1, 1)).showdowns
+    assert tree.entry_nodes[1].tolist() == [tree.block(1, e)[0] for e in range(counts[0].continuing)]
+
+
+def test_a_split_tree_has_small_blocks() -> None:
+    tree = build_split_bluff_tree((2, 1))
+    assert tree.num_rounds == 2
+    blocks = [end - begin for begin, end in (tree.block(1, e) for e in range(len(tree.entry_nodes[1])))]
+    assert max(blocks) == 2**9  # below the lowest of 9 high bids: 2^8 decisions, each with a challenge
+    assert tree.count(DECISION, 0) + tree.count(DECISION, 1) == 2**18
+
+
+def test_few_bids_are_not_split() -> None:
+    assert build_split_bluff_tree((1, 1)).num_rounds == 1
 
 
 def test_the_tree_offers_what_the_rules_allow() -> None:
