@@ -1,0 +1,316 @@
+r"""One array on disk: a line to recognise it, a JSON header, raw little-endian numbers.
+
+    errai-array 1 <header bytes> <data bytes> <checksum of the header>\n
+    { "name": ..., "shape": ..., "dtype": ..., "units": ..., "fingerprint": ..., ... }  (padded)
+    raw numbers, from a multiple of 4,096 bytes on, so that they can be memory-mapped
+
+The first line's checksum covers the padded header, the header's checksums cover the numbers block by block,
+so no bit of a file can change unseen. Nothing is ever unpickled.
+
+Writing takes a temporary name in the same folder, reserves the space (a full disk is an error here and not
+a crash later), writes, syncs, renames, and syncs the folder: a kill at any moment leaves the old file or
+the new one. Reading refuses in one sentence, by name, whatever does not fit.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from io import BufferedReader
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.errors import UsageError
+
+MAGIC = "errai-array"
+VERSION = 1
+PAGE = 4096
+BLOCK_BYTES = 1 << 22
+MAX_HEADER_BYTES = 1 << 26
+DIGEST_BYTES = 16
+DTYPES = ("<f4", "<f8", "<i4", "<i8", "|u1", "|i1", "<u2", "<i2")
+
+TEMPORARY = ".tmp"
+
+_FIRST_LINE_BYTES = 96
+_FIRST_LINE = re.compile(
+    rf"{MAGIC} ([0-9]+) ([0-9]{{10}}) ([0-9]{{20}}) ([0-9a-f]{{{2 * DIGEST_BYTES}}}) *\n"
+)
+_TEMPORARY_NAME = re.compile(rf"\..+\.([0-9]+){re.escape(TEMPORARY)}")
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ArrayHeader:
+    """What a file says about its array.
+
+    Attributes:
+        name: what the array is, such as `regrets-0`.
+        shape: its shape.
+        dtype: NumPy's name of its numbers, little-endian.
+        units: what one number counts, such as `chips`.
+        fingerprint: of the configuration that made it; empty without one.
+        notes: anything else that is text or numbers.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    units: str
+    fingerprint: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the numbers."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+def checksum(content: bytes | memoryview) -> str:
+    """Return the checksum of some bytes, as 32 hexadecimal digits."""
+    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def write_array(
+    path: str | Path,
+    parts: Array | Sequence[Array],
+    *,
+    name: str,
+    units: str,
+    fingerprint: str = "",
+    notes: dict[str, Any] | None = None,
+) -> str:
+    """Write an array, or one-dimensional parts of it one after the other; returns the header's checksum.
+
+    Args:
+        path: where; an existing file is replaced only once the new one is safe.
+        parts: the array, or several that are joined.
+        name: what it is.
+        units: what one number counts.
+        fingerprint: of the configuration that made it.
+        notes: what else the header should say, as JSON can.
+    """
+    arrays = [parts] if isinstance(parts, np.ndarray) else list(parts)
+    arrays = [np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")) for part in arrays]
+    dtype = arrays[0].dtype.str
+    if dtype not in DTYPES:
+        raise UsageError(f"an array of {arrays[0].dtype} cannot be written: {', '.join(DTYPES)} are allowed")
+    shape = arrays[0].shape if len(arrays) == 1 else (sum(part.size for part in arrays),)
+    header = ArrayHeader(name, shape, dtype, units, fingerprint, notes or {})
+    num_blocks = sum(-(-part.nbytes // BLOCK_BYTES) for part in arrays)
+    room = len(
+        _format_header(header, ["0" * 2 * DIGEST_BYTES] * num_blocks, [part.nbytes for part in arrays])
+    )
+    with replaced_file(path) as file:
+        _reserve(file, room + header.num_bytes)
+        file.seek(room)
+        sums = []
+        for block in _blocks(arrays):
+            sums.append(checksum(block))
+            file.write(block)
+        text = _format_header(header, sums, [part.nbytes for part in arrays])
+        file.seek(0)
+        file.write(text)
+    return text[:_FIRST_LINE_BYTES].split()[-1].decode()
+
+
+def read_header(path: str | Path) -> ArrayHeader:
+    """Read and verify what a file says about its array, the size of the file included."""
+    with _opened(path) as file:
+        return _read_header(file, str(path))[0]
+
+
+def read_array(
+    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+) -> tuple[ArrayHeader, Array]:
+    """Read an array into memory and verify every bit of it.
+
+    Args:
+        path: the file.
+        fingerprint: refuse the file if it was made by another configuration.
+        expected_checksum: refuse the file if it is not the very one that `write_array` answered this for.
+    """
+    with _opened(path) as file:
+        header, sums, lengths = _verified_header(file, str(path), fingerprint, expected_checksum)
+        array = np.empty(header.shape, dtype=header.dtype)
+        content = array.reshape(-1).view(np.uint8).data
+        for (begin, end), expected in zip(_block_ranges(lengths), sums, strict=True):
+            block = content[begin:end]
+            if file.readinto(block) != end - begin or checksum(block) != expected:
+                raise UsageError(
+                    f"'{path}' is damaged: bytes {begin:,} to {end:,} of its array do not fit their checksum"
+                )
+        return header, array
+
+
+def map_array(
+    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+) -> tuple[ArrayHeader, Array]:
+    """Map an array read-only without reading it: header and size are verified, the numbers are not."""
+    with _opened(path) as file:
+        header, _, _ = _verified_header(file, str(path), fingerprint, expected_checksum)
+        begin = file.tell()
+    if header.num_bytes == 0:
+        return header, np.zeros(header.shape, dtype=header.dtype)
+    return header, np.memmap(path, dtype=header.dtype, mode="r", offset=begin, shape=header.shape)
+
+
+def is_array_file(path: str | Path) -> bool:
+    """Return whether a file begins as array files do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC) + 1) == f"{MAGIC} ".encode()
+    except OSError:
+        return False
+
+
+@contextmanager
+def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Give a file to write that takes the place of `path` only when all of it is safely on disk."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}{TEMPORARY}")
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(target)) from None
+        raise
+    sync_folder(target.parent)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a small text file safely."""
+    with replaced_file(path) as file:
+        file.write(text.encode())
+
+
+def sync_folder(folder: str | Path) -> None:
+    """Make renames and deletions in a folder last."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporaries(folder: str | Path) -> None:
+    """Remove what processes that were killed while writing have left; the caller holds the folder's lock."""
+    for path in Path(folder).iterdir():
+        if _TEMPORARY_NAME.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
+def _reserve(file: BinaryIO, num_bytes: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, num_bytes)
+
+
+def _blocks(arrays: list[Array]) -> Iterator[memoryview]:
+    for part in arrays:
+        content = part.reshape(-1).view(np.uint8).data
+        for begin in range(0, part.nbytes, BLOCK_BYTES):
+            yield content[begin : begin + BLOCK_BYTES]
+
+
+def _block_ranges(lengths: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of every block, where each part of an array begins a new one."""
+    offset = 0
+    for length in lengths:
+        for begin in range(0, length, BLOCK_BYTES):
+            yield offset + begin, offset + min(begin + BLOCK_BYTES, length)
+        offset += length
+
+
+def _format_header(header: ArrayHeader, sums: list[str], lengths: list[int]) -> bytes:
+    entries = {
+        "name": header.name,
+        "shape": list(header.shape),
+        "dtype": header.dtype,
+        "units": header.units,
+        "fingerprint": header.fingerprint,
+        "notes": header.notes,
+        "block_bytes": BLOCK_BYTES,
+        "part_bytes": lengths,
+        "checksums": sums,
+    }
+    text = json.dumps(entries).encode()
+    padded = (
+        text.ljust(-(-(_FIRST_LINE_BYTES + len(text) + 1) // PAGE) * PAGE - _FIRST_LINE_BYTES - 1) + b"\n"
+    )
+    return _first_line(len(padded), header.num_bytes, checksum(padded)).encode() + padded
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[BufferedReader]:
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below, after an error of opening was told apart
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be read: {error.strerror}") from None
+    with file:
+        yield file
+
+
+def _read_header(file: BufferedReader, path: str) -> tuple[ArrayHeader, list[str], list[int], str]:
+    line = file.read(_FIRST_LINE_BYTES).decode("ascii", errors="replace")
+    match = _FIRST_LINE.fullmatch(line)
+    if match is None:
+        raise UsageError(f"'{path}' is not an array file of Errai, or its first line is damaged")
+    if int(match[1]) != VERSION:
+        raise UsageError(f"'{path}' has format version {match[1]}: version {VERSION} is allowed")
+    header_bytes, data_bytes = int(match[2]), int(match[3])
+    if line != _first_line(header_bytes, data_bytes, match[4]):
+        raise UsageError(f"'{path}' is damaged: its first line is not as it was written")
+    size = os.fstat(file.fileno()).st_size
+    if size != _FIRST_LINE_BYTES + header_bytes + data_bytes or header_bytes > MAX_HEADER_BYTES:
+        raise UsageError(
+            f"'{path}' is damaged: it has {size:,} bytes, "
+            f"where its first line tells of {_FIRST_LINE_BYTES + header_bytes + data_bytes:,}"
+        )
+    text = file.read(header_bytes)
+    if checksum(text) != match[4]:
+        raise UsageError(f"'{path}' is damaged: its header does not fit its checksum")
+    # From here on the header is what we once wrote.
+    entries = json.loads(text)
+    header = ArrayHeader(
+        entries["name"],
+        tuple(entries["shape"]),
+        entries["dtype"],
+        entries["units"],
+        entries["fingerprint"],
+        entries["notes"],
+    )
+    if header.dtype not in DTYPES or header.num_bytes != data_bytes or entries["block_bytes"] != BLOCK_BYTES:
+        raise UsageError(f"'{path}' does not hold what its header says: {header.shape} of {header.dtype}")
+    return header, entries["checksums"], entries["part_bytes"], match[4]
+
+
+def _first_line(header_bytes: int, data_bytes: int, header_sum: str) -> str:
+    text = f"{MAGIC} {VERSION} {header_bytes:010d} {data_bytes:020d} {header_sum}"
+    return text.ljust(_FIRST_LINE_BYTES - 1) + "\n"
+
+
+def _verified_header(
+    file: BufferedReader, path: str, fingerprint: str | None, expected_checksum: str | None
+) -> tuple[ArrayHeader, list[str], list[int]]:
+    header, sums, lengths, header_sum = _read_header(file, path)
+    if fingerprint is not None and header.fingerprint != fingerprint:
+        raise UsageError(
+            f"'{path}' was made by another configuration: its fingerprint is '{header.fingerprint}', "
+            f"where '{fingerprint}' is needed"
+        )
+    if expected_checksum is not None and header_sum != expected_checksum:
+        raise UsageError(f"'{path}' is not the file that the checkpoint names: their checksums differ")
+    return header, sums, lengths
