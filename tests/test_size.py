@@ -11,8 +11,10 @@ from errai.errors import UsageError
 from errai.games.acpc_files import parse_game_file
 from errai.games.catalogue import Game, bluff, game_names, load_game
 from errai.games.rules import PokerRules
+from errai.tree import memory
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, TreePlan
+from errai.tree.memory import format_bytes
 from errai.tree.size import BYTES_A_SLOT, betting_counts, game_size, parse_buckets
 
 # Canonical hands of hold'em by round: 2, 2-3, 2-3-1, 2-3-1-1 cards (Waugh 2013).
@@ -293,3 +295,30 @@ def test_any_rules_are_counted_or_refused_in_words(rules: PokerRules, menu: BetM
         return
     size = game_size(rules, menu)
     assert size.nodes == 1 + sum(one.betting.slots + one.betting.continuing for one in size.rounds)
+
+
+# Memory
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "text"),
+    [
+        (0, "0 bytes"),
+        (1023, "1023 bytes"),
+        (1024, "1.0 KiB"),
+        (1024**2 - 1, "1023.9 KiB"),
+        (5 * 2**40 // 2, "2.5 TiB"),
+        (262 * 2**40, "262.0 TiB"),  # CEP, before compression
+        (10**160 * 2**80, "1.00e160 YiB"),
+    ],
+)
+def test_bytes_in_words(num_bytes: int, text: str) -> None:
+    assert format_bytes(num_bytes) == text
+
+
+def test_memory_is_refused_only_beyond_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert memory.available_memory() > 2**20
+    monkeypatch.setattr(memory, "available_memory", lambda: 2048)
+    memory.verify_memory(2048, "a small thing")
+    with pytest.raises(UsageError, match=r"^a thing needs 2.0 KiB of memory, and 2.0 KiB are free$"):
+        memory.verify_memory(2049, "a thing")
