@@ -5,7 +5,7 @@ exploitability of the average after each stretch, stop at a number of iterations
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,7 +55,9 @@ class Solver:
         self.tree = tree
         self.rule = rule
         self.walk: Traversal = tree.traversal(dtype, num_threads)
-        copies = 2 if rule.alternating else 3
+        # Where a strategy must stay frozen while its regrets move, it takes a table of its own.
+        self.is_bucketed = bool(tree.layout.bucketed.any())
+        copies = 2 if rule.alternating and not self.is_bucketed else 3
         num_bytes = copies * tree.num_slots * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
         self.regrets = tree.layout.zeros(self.walk.dtype)
@@ -70,18 +72,48 @@ class Solver:
         """Do more iterations."""
         began = time.perf_counter()
         steps = self.rule.steps(self.iteration + 1, self.iteration + iterations + 1)
-        if self.rule.alternating:
+        if self.rule.alternating and not self.is_bucketed:
             self.walk.learn(self._tables(self.regrets), steps)
         else:
-            # The second player must answer what the first one played, not what it has just learnt.
-            frozen = self.regrets[0].copy()
-            tables = self._tables((frozen, self.regrets[1]))
+            frozen = (self.regrets[0].copy(), self.regrets[1].copy())
             for step in steps:
-                np.copyto(frozen, self.regrets[0])
-                for player in (0, 1):
-                    self.walk.walk_once(player, LEARN, tables, step[player])
+                self._run_frozen(frozen, step)
         self.iteration += iterations
         self.seconds += time.perf_counter() - began
+
+    def restore(
+        self, iteration: int, seconds: float, regrets: tuple[Floats, Floats], averages: tuple[Floats, Floats]
+    ) -> None:
+        """Go back to what a checkpoint holds; the arrays are taken over."""
+        for table, saved in zip((*self.regrets, *self.averages), (*regrets, *averages), strict=True):
+            if saved.shape != table.shape or saved.dtype != table.dtype:
+                raise UsageError(
+                    f"a table of {saved.shape} {saved.dtype} does not fit '{self.tree.game.name}': "
+                    f"{table.shape} {table.dtype} is needed"
+                )
+        self.regrets, self.averages = regrets, averages
+        self.iteration, self.seconds = iteration, seconds
+
+    def _run_frozen(self, frozen: tuple[Floats, Floats], step: npt.NDArray[np.float64]) -> None:
+        """Do one iteration in which players play frozen strategies while regrets move.
+
+        The second player must answer what the first one played where players learn at once, and the
+        cells of a bucket must all play what the bucket played before any of them learnt.
+        """
+        for player in (0, 1):
+            if player == 0 or self.rule.alternating:
+                for q in (0, 1):
+                    np.copyto(frozen[q], self.regrets[q])
+            regrets = self.regrets[player]
+            if self.is_bucketed:
+                regrets *= np.where(regrets > 0, step[player, 0], step[player, 1]).astype(regrets.dtype)
+                self.averages[player][...] *= self.walk.dtype.type(step[player, 3])
+            applied = step[player].copy()
+            if self.is_bucketed:
+                applied[:4] = 1.0, 1.0, 0.0, 1.0  # a lossless round must not discount a second time
+            self.walk.walk_once(player, LEARN, self._tables(frozen), applied)
+            if self.is_bucketed and step[player, 2] > 0:
+                np.maximum(regrets, 0, out=regrets)
 
     def measure(self, current: bool = False) -> Measurement:
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
@@ -120,6 +152,12 @@ class StopRule:
     def __post_init__(self) -> None:
         if self.iterations < 1:
             raise UsageError(f"{self.iterations} iterations are impossible: 1 or more are allowed")
+        if self.mbb_per_game is not None and not self.mbb_per_game > 0:
+            raise UsageError(
+                f"an exploitability of {self.mbb_per_game} mbb is no target: a number above 0 is allowed"
+            )
+        if self.seconds is not None and not self.seconds > 0:
+            raise UsageError(f"{self.seconds} seconds are no time limit: a number above 0 is allowed")
 
     def is_met(self, measurement: Measurement) -> bool:
         """Return whether to stop after a measurement."""
@@ -128,8 +166,31 @@ class StopRule:
             or (
                 self.mbb_per_game is not None and measurement.exploitability.mbb_per_game <= self.mbb_per_game
             )
-            or (self.seconds is not None and measurement.seconds >= self.seconds)
+            or self.is_out_of_time(measurement.seconds)
         )
+
+    def is_out_of_time(self, seconds: float) -> bool:
+        """Return whether iterations have taken their time."""
+        return self.seconds is not None and seconds >= self.seconds
+
+
+def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iterator[int]:
+    """Yield the iterations after which to measure.
+
+    They follow from the stop rule alone, so a run that was interrupted measures, and therefore stops,
+    where an uninterrupted one would have.
+
+    Args:
+        stop: when to stop.
+        measure_every: iterations between measurements; without it about twenty measurements, and with a
+            target more at the start, so that it is not overshot by much.
+    """
+    is_open = stop.mbb_per_game is not None or stop.seconds is not None
+    least = 1 if is_open else -(-stop.iterations // 20)
+    point = 0
+    while True:
+        point += measure_every or max(least, point // 4)
+        yield min(point, stop.iterations)
 
 
 def run_solver(
@@ -137,27 +198,40 @@ def run_solver(
     stop: StopRule,
     measure_every: int | None = None,
     report: Callable[[Measurement], None] | None = None,
+    between: Callable[[], bool] | None = None,
 ) -> list[Measurement]:
     """Run a solver until a stop rule is met; returns the measurements.
 
     Args:
         solver: a solver, fresh or resumed.
         stop: when to stop.
-        measure_every: iterations between measurements; without it about twenty measurements, and more at
-            the start, so that a target is not overshot by much.
+        measure_every: iterations between measurements, as `measurement_points` takes it.
         report: called after each measurement.
+        between: called about once a second between iterations; the run ends at once where it answers True.
     """
+    if measure_every is not None and measure_every < 1:
+        raise UsageError(f"measuring every {measure_every} iterations is impossible: 1 or more are allowed")
     measurements: list[Measurement] = []
-    while True:
-        stretch = measure_every or max(1, solver.iteration // 4)
-        if measure_every is None and stop.mbb_per_game is None and stop.seconds is None:
-            stretch = max(stretch, -(-stop.iterations // 20))
-        solver.run(min(stretch, stop.iterations - solver.iteration))
+    stretch = 1
+    for point in measurement_points(stop, measure_every):
+        if point <= solver.iteration < stop.iterations:
+            continue
+        while solver.iteration < point and not stop.is_out_of_time(solver.seconds):
+            before = solver.seconds
+            solver.run(min(stretch, point - solver.iteration))
+            # Short enough to answer soon, long enough to cost nothing; the tables do not depend on it.
+            if solver.seconds - before < 0.5:
+                stretch *= 2
+            elif solver.seconds - before > 1:
+                stretch = max(1, stretch // 2)
+            if between is not None and between():
+                return measurements
         measurements.append(solver.measure())
         if report is not None:
             report(measurements[-1])
         if stop.is_met(measurements[-1]):
-            return measurements
+            break
+    return measurements
 
 
 def configured_rule(

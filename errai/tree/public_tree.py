@@ -5,7 +5,7 @@ a solver, its strategies and every measurement of them ask for the same one.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -17,6 +17,7 @@ from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import BettingTree, build_betting_tree
+from errai.tree.buckets import Buckets, bucketed_layout
 from errai.tree.cells import Cells, game_cells
 from errai.tree.traversal import Floats, TableLayout, Traversal, lossless_layout
 from errai.tree.walk import walk_tree
@@ -35,6 +36,7 @@ class PublicTree:
         betting: the betting tree.
         cells: boards and hands.
         weights: [player] float64[root cells] how likely each root hand is; None where all are alike.
+        buckets: an abstraction whose buckets are the rows of the tables; None for lossless tables.
     """
 
     game: PokerRules
@@ -42,6 +44,7 @@ class PublicTree:
     betting: BettingTree
     cells: Cells
     weights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+    buckets: Buckets | None = None
 
     @staticmethod
     def of(game: Game, menu: BetMenu | None = None) -> "PublicTree":
@@ -52,8 +55,15 @@ class PublicTree:
 
     @cached_property
     def layout(self) -> TableLayout:
-        """Where the slots of lossless tables are."""
-        return lossless_layout(walk_tree(self.betting), self.cells)
+        """Where the slots of the tables are."""
+        walk = walk_tree(self.betting)
+        if self.buckets is not None:
+            return bucketed_layout(walk, self.cells, self.buckets)
+        return lossless_layout(walk, self.cells)
+
+    def abstracted(self, buckets: Buckets) -> "PublicTree":
+        """Return the same game with tables of buckets; best responses stay those of the real game."""
+        return replace(self, buckets=buckets)
 
     @property
     def num_slots(self) -> int:
