@@ -1,0 +1,304 @@
+"""The sequence-form linear programme: the exact equilibrium of a small two-player zero-sum game.
+
+Koller, Megiddo and von Stengel, "Fast Algorithms for Finding Randomized Strategies in Game Trees" (1994).
+A player's *sequence* is an action at one of its information sets together with all that it did before;
+a realisation plan gives each sequence the probability that the player plays all of it. Plans are
+the solutions x >= 0 of linear equations E x = e (the empty sequence has 1, and at each information set the
+actions share the probability of the sequence that leads there), and payoffs are bilinear, x P y.
+
+Steps:
+1. number sequences: the slots of the lossless table layout, after the empty sequence;
+2. at each board, enumerate the pairs of hands that share no card, add them up by cells, and enter them for
+   every leaf of the board's round into P, times the chips at stake and the chance of the board;
+3. solve: maximise f v over x and v, subject to E x = e and F' v <= P' x, with HiGHS. v holds the values of
+   the opponent's information sets, and the prices of the inequalities are the opponent's plan;
+4. turn plans into probabilities of actions; an information set that its player never reaches plays uniformly.
+
+The enumeration is deliberately plain: this is the oracle that the fast traversal is held against.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linprog
+
+from errai.errors import UsageError
+from errai.tree.betting_tree import CHALLENGE, DECISION, FOLD, SHOWDOWN, BettingTree
+from errai.tree.cells import NO_CARD, Cells
+from errai.tree.traversal import TableLayout, lossless_layout
+from errai.tree.walk import WalkTree, walk_tree
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+MAX_NONZEROS = 4_000_000
+"""Payoffs of pairs of sequences that are still a matter of minutes and of a few GB."""
+
+TOLERANCE = 1e-10
+UNREACHED = 1e-12
+"""A plan's probabilities up to this are the solver's rounding and count as none."""
+
+NO_SLOT = -1
+
+
+@dataclass(frozen=True)
+class SequenceFormResult:
+    """An equilibrium.
+
+    Attributes:
+        value: chips that player 0 wins on average over all pairs of hands that can meet.
+        tables: [player] float64[slots] probability of each action, in the lossless layout.
+        plans: [player] float64[slots] probability that the player plays all of the sequence.
+        num_nonzeros: payoffs of pairs of sequences that are not zero.
+    """
+
+    value: float
+    tables: tuple[Floats, Floats]
+    plans: tuple[Floats, Floats]
+    num_nonzeros: int
+
+
+def count_payoffs(tree: BettingTree, cells: Cells) -> int:
+    """Return an upper bound on the payoffs that `solve_sequence_form` would list."""
+    pairs_of_round = np.zeros(tree.num_rounds)
+    for r in range(tree.num_rounds):
+        boards = slice(cells.links.round_board[r], cells.links.round_board[r + 1] + 1)
+        first, second = (np.diff(player.cell_begin[boards]) for player in cells.players)
+        pairs_of_round[r] = (first.astype(np.float64) * second).sum()
+    leaves = [tree.count(FOLD, r) + tree.count(SHOWDOWN, r) for r in range(tree.num_rounds)]
+    return int((pairs_of_round * leaves).sum())
+
+
+def solve_sequence_form(
+    tree: BettingTree, cells: Cells, initial: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+) -> SequenceFormResult:
+    """Solve a small poker game or sub-game exactly.
+
+    Args:
+        tree: the betting.
+        cells: boards and hands.
+        initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
+    """
+    if (tree.kind == CHALLENGE).any():
+        raise UsageError("a game of dice has no sequence-form programme here: games of cards are allowed")
+    num_payoffs = count_payoffs(tree, cells)
+    if num_payoffs > MAX_NONZEROS:
+        raise UsageError(
+            f"the linear programme of this game has up to {num_payoffs:,} payoffs: "
+            f"at most {MAX_NONZEROS:,} are allowed, larger games are for cfr+"
+        )
+    weights = _verify_initial(cells, initial)
+    form = _SequenceForm(tree, cells)
+    payoffs, num_pairs = form.payoffs(weights)
+    if num_pairs <= 0:
+        raise UsageError("no hand of one range can meet a hand of the other: at least one pair is needed")
+    value, *plans = _solve(payoffs, form.constraints(0), form.constraints(1))
+    tables = [form.probabilities(q, plan) for q, plan in enumerate(plans)]
+    return SequenceFormResult(
+        value=value / num_pairs,
+        tables=(tables[0], tables[1]),
+        plans=(plans[0][1:], plans[1][1:]),
+        num_nonzeros=payoffs.nnz,
+    )
+
+
+def _verify_initial(
+    cells: Cells, initial: tuple[npt.ArrayLike, npt.ArrayLike] | None
+) -> tuple[Floats, Floats]:
+    result = []
+    for q, player in enumerate(cells.players):
+        num_cells = int(player.cell_begin[1])
+        weights = np.ones(num_cells) if initial is None else np.asarray(initial[q], dtype=np.float64)
+        if weights.shape != (num_cells,):
+            raise UsageError(
+                f"the weights of player {q} have shape {weights.shape}: {num_cells} are needed, one a root cell"
+            )
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise UsageError(
+                f"the weights of player {q} are not all finite and 0 or more, as weights must be"
+            )
+        result.append(weights)
+    return result[0], result[1]
+
+
+class _SequenceForm:
+    """Sequences, constraints and payoffs of one game."""
+
+    def __init__(self, tree: BettingTree, cells: Cells) -> None:
+        self.tree = tree
+        self.cells = cells
+        self.walk: WalkTree = walk_tree(tree)
+        self.layout: TableLayout = lossless_layout(self.walk, cells)
+        self.parent_board = _parent_boards(cells)
+        # The slot (within a board) of the player's last action before each node, and the round of it.
+        self.last_slot = np.full((2, tree.num_nodes), NO_SLOT, dtype=np.int64)
+        self.last_round = np.zeros((2, tree.num_nodes), dtype=np.int64)
+        for node in range(1, tree.num_nodes):  # parents come before their children
+            above = tree.parent[node]
+            self.last_slot[:, node] = self.last_slot[:, above]
+            self.last_round[:, node] = self.last_round[:, above]
+            if tree.kind[above] == DECISION:
+                q = tree.player[above]
+                self.last_slot[q, node] = self.walk.slot[above] + node - tree.first_child[above]
+                self.last_round[q, node] = tree.round[above]
+
+    def num_boards(self) -> int:
+        return int(self.cells.links.round_board[-1])
+
+    def round_of(self, board: int) -> int:
+        return int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
+
+    def slots(self, q: int, board: int, slot: int, cell: Ints) -> Ints:
+        """Return where a board's slot is in the player's table, for some cells of the board."""
+        return np.asarray(self.layout.begin[q, board] + slot * self.layout.rows[q, board] + cell)
+
+    def lineage(self, q: int, board: int) -> list[tuple[int, Ints]]:
+        """Return [round] the board and the cell there from which each cell of a board has come."""
+        player = self.cells.players[q]
+        cell = np.arange(player.cell_begin[board + 1] - player.cell_begin[board])
+        result = [(board, cell)]
+        for _ in range(self.round_of(board)):
+            cell = player.parent_cell[player.cell_begin[board] + cell].astype(np.int64)
+            board = int(self.parent_board[board])
+            result.append((board, cell))
+        return result[::-1]
+
+    def sequence(self, q: int, node: int, lineage: list[tuple[int, Ints]]) -> Ints:
+        """Return the sequence with which each cell of a board arrives at a node; 0 is the empty one."""
+        slot = int(self.last_slot[q, node])
+        if slot == NO_SLOT:
+            return np.zeros(len(lineage[-1][1]), dtype=np.int64)
+        board, cell = lineage[self.last_round[q, node]]
+        return 1 + self.slots(q, board, slot, cell)
+
+    def constraints(self, q: int) -> Any:
+        """Return the matrix of E x = e: the empty sequence first, then a row an information set."""
+        num_rows = 1
+        rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
+        for board in range(self.num_boards()):
+            lineage = self.lineage(q, board)
+            cell = lineage[-1][1]
+            for node in self._nodes(board, DECISION):
+                if self.tree.player[node] != q:
+                    continue
+                infoset = num_rows + np.arange(len(cell))
+                num_rows += len(cell)
+                rows.append(infoset)
+                columns.append(self.sequence(q, node, lineage))
+                entries.append(np.full(len(cell), -1.0))
+                for action in range(self.tree.num_children[node]):
+                    rows.append(infoset)
+                    columns.append(1 + self.slots(q, board, int(self.walk.slot[node]) + action, cell))
+                    entries.append(np.ones(len(cell)))
+        shape = (num_rows, 1 + self.layout.num_slots[q])
+        places = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr()
+
+    def payoffs(self, weights: tuple[Floats, Floats]) -> tuple[Any, float]:
+        """Return P, not yet divided by the weight of all pairs of hands, and that weight."""
+        chance = self._board_chances()
+        rows, columns, entries = [], [], []
+        num_pairs = 0.0
+        for board in range(self.num_boards()):
+            meets = self._meeting_pairs(board)
+            lineages = [self.lineage(q, board) for q in (0, 1)]
+            meets *= np.outer(*(weights[q][lineages[q][0][1]] for q in (0, 1)))
+            if board == 0:
+                num_pairs = float(meets.sum())
+            for kind, pairs in ((FOLD, meets), (SHOWDOWN, meets * self._outcomes(board))):
+                first, second = np.nonzero(pairs)
+                for node in self._nodes(board, kind):
+                    chips = chance[board] * self.walk.amount[node]
+                    if kind == FOLD and self.tree.player[node] == 0:
+                        chips = -chips
+                    rows.append(self.sequence(0, node, lineages[0])[first])
+                    columns.append(self.sequence(1, node, lineages[1])[second])
+                    entries.append(chips * pairs[first, second])
+        shape = (1 + self.layout.num_slots[0], 1 + self.layout.num_slots[1])
+        places = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr(), num_pairs
+
+    def probabilities(self, q: int, plan: Floats) -> Floats:
+        """Turn a plan into the probability of each action."""
+        table = np.zeros(self.layout.num_slots[q])
+        for board in range(self.num_boards()):
+            rows = int(self.layout.rows[q, board])
+            for node in self._nodes(board, DECISION):
+                if self.tree.player[node] != q:
+                    continue
+                num_actions = int(self.tree.num_children[node])
+                begin = int(self.layout.begin[q, board]) + int(self.walk.slot[node]) * rows
+                played = plan[1 + begin : 1 + begin + num_actions * rows].reshape(num_actions, rows)
+                total = played.sum(axis=0)
+                is_reached = total > UNREACHED
+                shares = np.where(is_reached, played / np.where(is_reached, total, 1), 1 / num_actions)
+                table[begin : begin + num_actions * rows] = shares.ravel()
+        return table
+
+    def _nodes(self, board: int, kind: int) -> list[int]:
+        begin, end = self.tree.round_begin[self.round_of(board) :][:2]
+        nodes: list[int] = (begin + np.flatnonzero(self.tree.kind[begin:end] == kind)).tolist()
+        return nodes
+
+    def _board_chances(self) -> Floats:
+        """Return the chance of each board, given that it hits neither hand."""
+        chance = self.cells.links.deal_factor.copy()
+        for board in range(1, self.num_boards()):
+            chance[board] *= chance[self.parent_board[board]]
+        return chance
+
+    def _meeting_pairs(self, board: int) -> Floats:
+        """Return how many pairs of hands of two cells share no card: float64[cells, cells]."""
+        cards, begins = [], []
+        for player in self.cells.players:
+            first, last = player.cell_begin[board], player.cell_begin[board + 1]
+            hand_begin = player.hand_begin[first : last + 1]
+            cards.append(player.hand_card[hand_begin[0] : hand_begin[-1]])
+            begins.append(hand_begin[:-1] - hand_begin[0])
+        mine, theirs = cards[0][:, np.newaxis, :, np.newaxis], cards[1][np.newaxis, :, np.newaxis, :]
+        meets = np.logical_not(((mine == theirs) & (mine != NO_CARD)).any(axis=(2, 3))).astype(np.float64)
+        by_cell = np.add.reduceat(np.add.reduceat(meets, begins[0], axis=0), begins[1], axis=1)
+        return np.asarray(by_cell)
+
+    def _outcomes(self, board: int) -> Floats:
+        """Return 1 where player 0's cell is the stronger, -1 where it is the weaker, 0 at ties."""
+        player, opponent = self.cells.players
+        mine = slice(player.cell_begin[board], player.cell_begin[board + 1])
+        theirs = np.arange(opponent.cell_begin[board + 1] - opponent.cell_begin[board])
+        wins = theirs < player.below[mine][:, np.newaxis]
+        loses = theirs >= player.up_to[mine][:, np.newaxis]
+        return wins.astype(np.float64) - loses
+
+
+def _parent_boards(cells: Cells) -> Ints:
+    """Return the board before each board; 0 for the root."""
+    links = cells.links
+    parents = np.zeros(links.round_board[-1], dtype=np.int64)
+    for board in range(links.round_board[-2]):
+        parents[links.child_begin[board] : links.child_end[board]] = board
+    return parents
+
+
+def _solve(payoffs: Any, own: Any, other: Any) -> tuple[float, Floats, Floats]:
+    """Solve max x P y over both plans; returns the value and the plans with their empty sequences."""
+    num_own, num_other = payoffs.shape
+    # Tolerances of the solver are absolute, and it drops entries below 1e-9: bring payoffs to about 1.
+    scale = float(np.abs(payoffs.data).mean()) if payoffs.nnz else 1.0
+    num_infosets = other.shape[0]
+    result = linprog(
+        c=np.concatenate([np.zeros(num_own), [-1.0], np.zeros(num_infosets - 1)]),
+        A_ub=sparse.hstack([-payoffs.T / scale, other.T]).tocsr(),
+        b_ub=np.zeros(num_other),
+        A_eq=sparse.hstack([own, sparse.csr_array((own.shape[0], num_infosets))]).tocsr(),
+        b_eq=np.append(1.0, np.zeros(own.shape[0] - 1)),
+        bounds=[(0, None)] * num_own + [(None, None)] * num_infosets,
+        method="highs",
+        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
+    )
+    if result.status != 0:
+        raise UsageError(f"the linear programme of this game failed: {result.message}")
+    plans = np.maximum(result.x[:num_own], 0), np.maximum(-result.ineqlin.marginals, 0)
+    return float(plans[0] @ (payoffs @ plans[1])), *plans
