@@ -114,22 +114,38 @@ def game_cells(rules: PokerRules) -> Cells:
     num_cells = sum(deals.num_rows(r) for r in range(rules.num_rounds))
     num_bytes = num_cells * BYTES_A_CELL + num_boards * rules.num_hands() * (BYTES_A_HAND + 24)
     verify_memory(num_bytes, f"the hands of '{rules.name}' at {num_boards:,} boards")
+    return cells_below(deals, 0, 0)
+
+
+def cells_below(deals: Deals, first_round: int, board_index: int) -> Cells:
+    """Return the cells of a board of a round and of all boards that follow it, rounds counted from there.
+
+    Args:
+        deals: the game's cards.
+        first_round: the betting round to start with.
+        board_index: one of its canonical boards; its children are neighbours in every later round.
+    """
+    rules = deals.rules
     boards, child_ranges, factors = [], [], []
-    for r in range(rules.num_rounds):
+    first, last = board_index, board_index + 1
+    for r in range(first_round, rules.num_rounds):
         deal = deals.board_round(r)
-        boards.append(deals.boards.cards(deal))
-        if deal > (deals.board_round(r - 1) if r else -1):
+        if r == first_round or deal == deals.board_round(r - 1):
+            # The start, or no card is dealt: every board is its own only child.
+            begin = np.arange(last - first + 1)
+            factors.append(np.ones(last - first))
+        else:
             known = 2 * rules.num_hole_cards + rules.num_board_cards_by(r - 1)
             choices = comb(rules.deck.size - known, rules.num_board_cards[r])
-            factors.append(deals.boards.deals_from_parent(deal) / choices)
-            begin = deals.boards.child_begin(deal)
-        else:  # no card is dealt: every board is its own only child
-            factors.append(np.ones(len(boards[r])))
-            begin = np.arange(len(boards[r]) + 1)
+            begin = deals.boards.child_begin(deal)[first : last + 1]
+            first, last = int(begin[0]), int(begin[-1])
+            begin = begin - first
+            factors.append(deals.boards.deals_from_parent(deal)[first:last] / choices)
+        boards.append(deals.boards.cards(deal)[first:last])
         child_ranges.append(begin)
 
     def classify(cards: npt.NDArray[np.uint8], round_index: int) -> npt.NDArray[np.int64]:
-        return deals.rows.index(cards, deals.row_round(round_index))
+        return deals.rows.index(cards, deals.row_round(first_round + round_index))
 
     hands = rules.deck.hands(rules.num_hole_cards)
     grouped = _group_hands(rules, boards, child_ranges, hands, classify)

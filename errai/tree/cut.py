@@ -93,12 +93,12 @@ class Cut:
         if not 0 <= number < self.num_subgames:
             raise UsageError(f"sub-game {number} does not exist: 0 to {self.num_subgames - 1} do")
         entry, board_index = divmod(number, self.num_boards)
-        return self._subgame(entry, board_index, self._blocks(entry))
+        return self._subgame(entry, board_index, self.blocks(entry))
 
     def subgames(self) -> Iterator[Subgame]:
         """Yield all sub-games, entry-major."""
         for entry in range(self.num_entries):
-            blocks = self._blocks(entry)
+            blocks = self.blocks(entry)
             for board_index in range(self.num_boards):
                 yield self._subgame(entry, board_index, blocks)
 
@@ -112,7 +112,8 @@ class Cut:
             blocks=blocks,
         )
 
-    def _blocks(self, entry: int) -> tuple[tuple[int, int], ...]:
+    def blocks(self, entry: int) -> tuple[tuple[int, int], ...]:
+        """Return begin and end of the nodes below an entry, round by round."""
         blocks = [self.tree.block(self.round, entry)]
         for r in range(self.round + 1, self.tree.num_rounds):
             begin, end = blocks[-1]
