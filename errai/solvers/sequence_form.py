@@ -114,7 +114,7 @@ def _verify_initial(
         weights = np.ones(num_cells) if initial is None else np.asarray(initial[q], dtype=np.float64)
         if weights.shape != (num_cells,):
             raise UsageError(
-                f"the weights of player {q} have shape {weights.shape}: {num_cells} are needed, one a root cell"
+                f"the weights of player {q} have shape {weights.shape}: {num_cells} are needed, one a cell"
             )
         if not (np.isfinite(weights) & (weights >= 0)).all():
             raise UsageError(
