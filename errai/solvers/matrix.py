@@ -14,12 +14,14 @@ CEP: Tammelin, Burch, Johanson, Bowling, "Solving Heads-up Limit Texas Hold'em" 
 Both start from uniform strategies. Exploitability is the mean over the two positions of what a best
 response wins, here (max of A y - min of x A) / 2 for the averages x and y.
 
-What CEP leaves open was found by trial: order of the players, strategy at the start, weights t - 1,
-t, t + 1 or t squared, mean, sum or maximum over the positions, and whether a player's average takes its
-strategy before or after its own update. Of all these exactly one gives the published crossing
-points of skewed matching pennies, 1e-3 first at iteration 3,539 (CFR) and 343 (CFR+), and it is the one
-above: the averages take what the opponent has faced, so after t iterations the row player's runs over
-its strategies 2 to t + 1 and the column player's over 1 to t. (With both from 1 to t it is 3,847 and 519.)
+What CEP leaves open was found by trial over 180 combinations: who learns first, the strategies at the
+start, whether a player's average takes its strategy before or after its own update, when in the iteration
+the averages are measured, alternating or simultaneous; each with the mean, sum, maximum or either position's
+part of the best responses, and for CFR+ with weights t - 1, t, t + 1 and t squared. One combination alone
+gives the published crossing point of CFR in skewed matching pennies, 1e-3 first at iteration 3,539,
+and it also gives the 343 of CFR+ (with weight t, and with t + 1). It is the one above: the averages take
+what the opponent has faced, so after t iterations the row player's runs over its strategies 2 to t + 1 and
+the column player's over 1 to t. (With both from 1 to t the crossing points are 3,847 and 519.)
 CEP calls simultaneous updates a mark of CFR, but its figure 2 must alternate in CFR too: simultaneous
 CFR is still at 0.02 after 3,539 iterations of matching pennies, and at 0.01 after the 510 iterations in
 which the published CFR reaches 1e-3 in random 1000 x 1000 matrices. So alternating is the default here.
