@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
     from errai.solvers.matrix import solve_matrix as solve_matrix
+    from errai.strategy.files import load_strategy as load_strategy
     from errai.strategy.run import solve as solve
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
@@ -23,6 +24,7 @@ _HOMES = {
     "load_game": "errai.games.catalogue",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
+    "load_strategy": "errai.strategy.files",
     "solve": "errai.strategy.run",
     "solve_matrix": "errai.solvers.matrix",
     "strategy_from_function": "errai.strategy.strategy",

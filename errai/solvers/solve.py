@@ -224,12 +224,13 @@ def run_solver(
                 stretch *= 2
             elif solver.seconds - before > 1:
                 stretch = max(1, stretch // 2)
-            if between is not None and between():
+            # Where a measurement is due it comes first: a run that ends here would never make it.
+            if solver.iteration < point and between is not None and between():
                 return measurements
         measurements.append(solver.measure())
         if report is not None:
             report(measurements[-1])
-        if stop.is_met(measurements[-1]):
+        if stop.is_met(measurements[-1]) or (between is not None and between()):
             break
     return measurements
 

@@ -1,20 +1,32 @@
 """`errai.solve`: solve a game by name of algorithm and keep what came out.
 
-A `Run` is the solver with its measurements: `run.strategy` is what to play, `run.average` and `run.current`
-where they differ, `run.measurements` the convergence.
+Stages: a `Job` is configured and allocated (`prepare`, or `prepare_resumed` from a folder), then run; a `Run`
+is what came out, in memory and, with a folder, on disk. `run.strategy` is what to play, `run.average` and
+`run.current` where they differ, `run.measurements` the convergence.
 """
 
+import shutil
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
+from errai.errors import UsageError
 from errai.games.catalogue import Game
-from errai.solvers.sequence_form import solve_sequence_form
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.strategy.files import RunConfiguration, RunFolder, solver_tables, stop_from_state, stop_state
 from errai.strategy.strategy import Strategy
+from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
+from errai.tree.memory import format_bytes
 from errai.tree.public_tree import PublicTree
+
+LINEAR_PROGRAMME = "lp"
+CHECKPOINT_SECONDS = 600.0
+DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +38,206 @@ class Run:
         average: the average strategy, which converges to an equilibrium.
         current: the last iteration's strategy.
         measurements: exploitability of the average along the way.
+        folder: where it was saved; None if it was not.
+        interrupted: whether it was told to end before it was done.
     """
 
     strategy: Strategy
     average: Strategy
     current: Strategy
     measurements: tuple[Measurement, ...]
+    folder: Path | None = None
+    interrupted: bool = False
 
     @property
     def iterations(self) -> int:
         """Iterations done."""
         return self.measurements[-1].iteration if self.measurements else 0
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the convergence into a picture file, log-log; needs the extra `plots`."""
+        from errai.strategy.plot import plot_convergence
+
+        plot_convergence({"average": self.measurements}, path, f"{self.strategy.game.name}")
+
+
+@dataclass(eq=False)
+class Job:
+    """A run about to begin or to go on, with its memory taken.
+
+    Attributes:
+        solver: fresh, or as the last checkpoint left it.
+        stop: when to stop.
+        measure_every: iterations between measurements; None leaves it to the stop rule.
+        folder: where to save; None for nowhere.
+        earlier: measurements of an interrupted run.
+    """
+
+    solver: Solver
+    stop: StopRule
+    measure_every: int | None
+    folder: RunFolder | None
+    earlier: list[Measurement]
+
+    def run(
+        self,
+        report: Callable[[Measurement], None] | None = None,
+        between: Callable[[], bool] | None = None,
+        checkpoint_every: float = CHECKPOINT_SECONDS,
+    ) -> Run:
+        """Solve until done; saves now and then, at the end, and when told to end.
+
+        Args:
+            report: called after each measurement.
+            between: called about once a second between iterations; True ends the run.
+            checkpoint_every: seconds between checkpoints.
+        """
+        if not checkpoint_every >= 0:
+            raise UsageError(
+                f"a checkpoint every {checkpoint_every} seconds is impossible: 0 or more is allowed"
+            )
+        solver, folder = self.solver, self.folder
+        measurements = list(self.earlier)
+        saved = time.monotonic()
+        interrupted = False
+
+        def keep(measurement: Measurement) -> None:
+            measurements.append(measurement)
+            if folder is not None:
+                folder.log(measurement)
+            if report is not None:
+                report(measurement)
+
+        def pause() -> bool:
+            nonlocal saved, interrupted
+            interrupted = between is not None and between()
+            if folder is not None and not interrupted and time.monotonic() - saved >= checkpoint_every:
+                self.save()
+                saved = time.monotonic()
+            return interrupted
+
+        if folder is not None:
+            folder.lock()
+        try:
+            if not self.is_done():
+                run_solver(solver, self.stop, self.measure_every, keep, pause)
+                if folder is not None:
+                    self.save()
+        finally:
+            if folder is not None:
+                folder.unlock()
+        average, current = Strategy(solver.tree, solver.averages), Strategy(solver.tree, solver.regrets)
+        where = folder.path if folder is not None else None
+        return Run(average, average, current, tuple(measurements), where, interrupted)
+
+    def is_done(self) -> bool:
+        """Return whether an earlier measurement has met the stop rule already."""
+        return (
+            bool(self.earlier)
+            and self.earlier[-1].iteration == self.solver.iteration
+            and self.stop.is_met(self.earlier[-1])
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint of tables that are sound."""
+        assert self.folder is not None
+        solver = self.solver
+        solver.verify_finite()
+        self.folder.save(
+            solver.iteration,
+            solver.seconds,
+            stop_state(self.stop, self.measure_every),
+            solver_tables(solver),
+        )
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of regrets and averages."""
+        return sum(table.nbytes for table in solver_tables(self.solver).values())
+
+
+def prepare(
+    game: Game,
+    algorithm: str,
+    stop: StopRule,
+    *,
+    seed: int = 0,
+    bets: BetMenu | str | None = None,
+    alternating: bool | None = None,
+    delay: int = 0,
+    discount: tuple[float, float, float] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    num_threads: int | None = None,
+    measure_every: int | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+) -> Job:
+    """Configure and allocate a run; arguments as for `solve`."""
+    menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
+    rule = configured_rule(algorithm, alternating, delay, discount)
+    tree = PublicTree.of(game, menu)
+    numbers = _verified_dtype(dtype) if dtype is not None else np.dtype(tree.default_dtype).name
+    configuration = RunConfiguration(
+        game, menu, algorithm, rule.alternating, delay, rule.discount, numbers, seed
+    )
+    if out is not None and resume and has_checkpoint(out):
+        RunFolder(out).configuration.verify_same(configuration, out)
+        return prepare_resumed(out, stop, num_threads=num_threads, measure_every=measure_every)
+    solver = Solver(tree, rule, numbers, num_threads)
+    folder = None
+    if out is not None:
+        _verify_disk(out, sum(table.nbytes for table in solver_tables(solver).values()))
+        folder = RunFolder.create(out, configuration, stop_state(stop, measure_every))
+    return Job(solver, stop, measure_every, folder, [])
+
+
+def prepare_resumed(
+    out: str | Path,
+    stop: StopRule | None = None,
+    *,
+    num_threads: int | None = None,
+    measure_every: int | None = None,
+) -> Job:
+    """Take a run up where its last checkpoint is.
+
+    Args:
+        out: its folder.
+        stop: a new stop rule; without it the run's own.
+        num_threads: as for `solve`.
+        measure_every: as for `solve`; without it the run's own.
+    """
+    folder = RunFolder(out)
+    about = folder.configuration
+    if about.algorithm == LINEAR_PROGRAMME:
+        raise UsageError(f"'{out}' was solved exactly by a linear programme: there is nothing to resume")
+    kept, kept_measuring = stop_from_state(folder.state())
+    rule = configured_rule(about.algorithm, about.alternating, about.delay, about.discount)
+    solver = Solver(folder.tree(), rule, about.dtype, num_threads)
+    folder.restore(solver)
+    return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
+
+
+def _verified_dtype(dtype: npt.DTypeLike) -> str:
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in DTYPES:
+        raise UsageError(f"tables of '{name}' are impossible: {' or '.join(DTYPES)} is allowed")
+    return name
+
+
+def _verify_disk(out: str | Path, table_bytes: int) -> None:
+    """Refuse a run whose checkpoints would not fit: the old and the new one lie side by side for a moment."""
+    folder = Path(out).absolute()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if 2 * table_bytes > free:
+        raise UsageError(
+            f"checkpoints in '{out}' need {format_bytes(2 * table_bytes)} of disk, "
+            f"and {format_bytes(free)} are free"
+        )
 
 
 def solve(
@@ -55,6 +256,9 @@ def solve(
     num_threads: int | None = None,
     measure_every: int | None = None,
     report: Callable[[Measurement], None] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    checkpoint_every: float = CHECKPOINT_SECONDS,
 ) -> Run:
     """Solve a game.
 
@@ -73,13 +277,49 @@ def solve(
         num_threads: all cores for large games without it; the result does not depend on it.
         measure_every: iterations between measurements of exploitability.
         report: called after each measurement.
+        out: folder to save the run in, with checkpoints along the way.
+        resume: go on with the run in `out`, if there is one, and end with the same tables as a run that was
+            never interrupted.
+        checkpoint_every: seconds between checkpoints.
     """
-    tree = PublicTree.of(game, BetMenu.parse(bets) if isinstance(bets, str) else bets)
-    if algorithm == "lp":
-        exact = Strategy(tree, solve_sequence_form(tree.betting, tree.cells).tables)
+    if algorithm == LINEAR_PROGRAMME:
+        return solve_exactly(game, bets, seed=seed, out=out)
+    job = prepare(
+        game,
+        algorithm,
+        StopRule(iterations, until, seconds),
+        seed=seed,
+        bets=bets,
+        alternating=alternating,
+        delay=delay,
+        discount=discount,
+        dtype=dtype,
+        num_threads=num_threads,
+        measure_every=measure_every,
+        out=out,
+        resume=resume,
+    )
+    return job.run(report, checkpoint_every=checkpoint_every)
+
+
+def solve_exactly(
+    game: Game, bets: BetMenu | str | None = None, *, seed: int = 0, out: str | Path | None = None
+) -> Run:
+    """Solve a small game by its sequence-form linear programme."""
+    from errai.solvers.sequence_form import solve_sequence_form  # SciPy takes its time to load
+
+    menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
+    tree = PublicTree.of(game, menu)
+    began = time.perf_counter()
+    exact = Strategy(tree, solve_sequence_form(tree.betting, tree.cells).tables)
+    if out is None:
         return Run(exact, exact, exact, ())
-    rule = configured_rule(algorithm, alternating, delay, discount)
-    solver = Solver(tree, rule, dtype, num_threads)
-    measurements = run_solver(solver, StopRule(iterations, until, seconds), measure_every, report)
-    average, current = Strategy(tree, solver.averages), Strategy(tree, solver.regrets)
-    return Run(average, average, current, tuple(measurements))
+    stop = stop_state(StopRule(1), None)
+    numbers = exact.tables[0].dtype.name
+    configuration = RunConfiguration(game, menu, LINEAR_PROGRAMME, False, 0, None, numbers, seed)
+    folder = RunFolder.create(out, configuration, stop)
+    folder.lock()
+    tables = {f"averages-{player}": table for player, table in enumerate(exact.tables)}
+    folder.save(0, time.perf_counter() - began, stop, tables)
+    folder.unlock()
+    return replace(Run(exact, exact, exact, ()), folder=folder.path)

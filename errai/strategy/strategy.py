@@ -6,6 +6,7 @@ positive parts in proportion, so regrets, averages and probabilities are all tab
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,12 @@ class Strategy:
         board_number, cell = find_cell(self.tree, player, round_index, cards[:num_hole], cards[num_hole:])
         weights = self._weights(player, node, board_number)[:, cell]
         return dict(zip(action_names(self.tree, node), _normalised(weights).tolist(), strict=True))
+
+    def save(self, path: str | Path) -> None:
+        """Write the strategy as one file, which `errai.load_strategy` reads."""
+        from errai.strategy.files import save_strategy
+
+        save_strategy(self, path)
 
     def _weights(self, player: int, node: int, board: int) -> Floats:
         """Return the slots of a decision at a board: float[actions, rows]."""

@@ -1,0 +1,387 @@
+"""Strategies and runs on disk: what is written where, and how it is found again.
+
+A *strategy* is one array file with both positions' tables; its header names the game. A *run* is a folder:
+
+    run.toml          the whole configuration: game, bets, algorithm, options, dtype, seed
+    fingerprint       checksum of run.toml; stands in every array
+    checkpoint.json   the iteration, when to stop, and the arrays of the last good checkpoint
+    regrets-0-NNNNNN.array, ...   the arrays
+    progress.jsonl    one line for each measurement
+
+`run.toml` is written once and never changed. Lines of `progress.jsonl` after the last checkpoint are
+dropped when a run goes on: it measures again what it solves again.
+"""
+
+import json
+import os
+import tomllib
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from errai.errors import UsageError
+from errai.games.acpc_files import format_game_file, parse_game_file
+from errai.games.catalogue import Game, game_names, load_game
+from errai.games.rules import PokerRules
+from errai.response.exploitability import Exploitability
+from errai.solvers.solve import Measurement, Solver, StopRule
+from errai.strategy.strategy import Strategy
+from errai.tables.array_file import Array, checksum, is_array_file, read_array, write_array, write_text
+from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
+from errai.tree.bet_menu import BetMenu
+from errai.tree.public_tree import PublicTree
+
+CONFIGURATION_NAME = "run.toml"
+FINGERPRINT_NAME = "fingerprint"
+PROGRESS_NAME = "progress.jsonl"
+VERSION = 1
+
+TABLE_NAMES = ("regrets-0", "regrets-1", "averages-0", "averages-1")
+UNITS = {"regrets": "chips", "averages": "weight"}
+
+_STRATEGY = "strategy"
+
+
+def save_strategy(strategy: Strategy, path: str | Path) -> None:
+    """Write a strategy as one file; an existing file is replaced only once the new one is safe."""
+    if strategy.tree.weights is not None:
+        raise UsageError(
+            f"a strategy of '{strategy.game.name}' with given ranges cannot be saved: "
+            "only strategies of whole games can"
+        )
+    about = describe_game(strategy.game, strategy.tree.menu)
+    write_array(
+        path,
+        strategy.tables,
+        name=_STRATEGY,
+        units="weight",
+        fingerprint=_fingerprint_of(about),
+        notes=about,
+    )
+
+
+def load_strategy(path: str | Path) -> Strategy:
+    """Read a strategy that `Strategy.save` wrote, or the average strategy of a run's folder.
+
+    Args:
+        path: a strategy file or a run's folder.
+    """
+    if Path(path).is_dir():
+        return RunFolder(path).strategy()
+    if Path(path).exists() and not is_array_file(path):
+        raise UsageError(f"'{path}' is neither a strategy nor a run: one that Errai has saved is allowed")
+    header, tables = read_array(path)
+    if header.name != _STRATEGY or header.fingerprint != _fingerprint_of(header.notes):
+        raise UsageError(
+            f"'{path}' holds '{header.name}' and no strategy: a file of Strategy.save is allowed"
+        )
+    game, menu = restore_game(header.notes)
+    tree = PublicTree.of(game, menu)
+    first, second = tree.layout.num_slots
+    if header.shape != (first + second,):
+        raise UsageError(f"'{path}' has {header.shape} numbers, where '{game.name}' needs {first + second:,}")
+    return Strategy(tree, (tables[:first], tables[first:]))
+
+
+def describe_game(game: Game, menu: BetMenu | None) -> dict[str, Any]:
+    """Describe a game and its bet sizes so that nothing else is needed to have them again.
+
+    A game that has no name of ours is described by the text of its ACPC game file.
+    """
+    about: dict[str, Any] = {"game": {"name": game.name}}
+    if isinstance(game, PokerRules) and not _is_catalogued(game):
+        about["game"]["file"] = format_game_file(game)
+    if menu is not None:
+        about["bets"] = {"menu": menu.text, "force_all_in": str(menu.force_all_in)}
+        if menu.max_raises is not None:
+            about["bets"]["max_raises"] = menu.max_raises
+    if not game.name.isprintable() or restore_game(about) != (game, menu):
+        raise UsageError(
+            f"{game.name!r} cannot be saved: games of 'errai games' and of ACPC game files can, "
+            "with a menu of bet sizes that is the same for both positions"
+        )
+    return about
+
+
+def restore_game(about: dict[str, Any]) -> tuple[Game, BetMenu | None]:
+    """Return the game and the bet sizes that `describe_game` described."""
+    name, text = about["game"]["name"], about["game"].get("file")
+    game = load_game(name) if text is None else parse_game_file(text, name)
+    bets = about.get("bets")
+    if bets is None:
+        return game, None
+    menu = BetMenu.parse(bets["menu"], bets.get("max_raises"))
+    return game, replace(menu, force_all_in=Fraction(bets["force_all_in"]))
+
+
+def _is_catalogued(game: Game) -> bool:
+    if isfile(game.name) and game.name not in game_names():
+        return False
+    try:
+        return load_game(game.name) == game
+    except UsageError:
+        return False
+
+
+def _fingerprint_of(about: dict[str, Any]) -> str:
+    return checksum(json.dumps(about, sort_keys=True).encode())
+
+
+@dataclass(frozen=True)
+class RunConfiguration:
+    """All that decides a run's tables, iteration by iteration.
+
+    Attributes:
+        game: the game.
+        bets: bet sizes of a no-limit game.
+        algorithm: as given to `solve`.
+        alternating: whether players learn in turn.
+        delay: iterations before averaging starts.
+        discount: (alpha, beta, gamma) of `dcfr`.
+        dtype: of the tables.
+        seed: of everything random.
+    """
+
+    game: Game
+    bets: BetMenu | None
+    algorithm: str
+    alternating: bool
+    delay: int
+    discount: tuple[float, float, float] | None
+    dtype: str
+    seed: int
+
+    def text(self) -> str:
+        """Return the configuration as TOML, the same text for the same configuration."""
+        algorithm: dict[str, Any] = {
+            "name": self.algorithm,
+            "alternating": self.alternating,
+            "delay": self.delay,
+            **({"discount": list(self.discount)} if self.discount is not None else {}),
+            "dtype": self.dtype,
+            "seed": self.seed,
+        }
+        lines = ["# A run of Errai. Nothing here may change: the fingerprint beside it is checked."]
+        for section, entries in (
+            ("format", {"kind": "run", "version": VERSION}),
+            *describe_game(self.game, self.bets).items(),
+            ("algorithm", algorithm),
+        ):
+            lines += ["", f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in entries.items())]
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def parse(text: str, path: str) -> "RunConfiguration":
+        """Read what `text` wrote."""
+        entries = tomllib.loads(text)
+        if entries["format"] != {"kind": "run", "version": VERSION}:
+            raise UsageError(
+                f"'{path}' has format version {entries['format']['version']}: version {VERSION} is allowed"
+            )
+        game, menu = restore_game(entries)
+        about = entries["algorithm"]
+        discount = about.get("discount")
+        return RunConfiguration(
+            game,
+            menu,
+            about["name"],
+            about["alternating"],
+            about["delay"],
+            (discount[0], discount[1], discount[2]) if discount is not None else None,
+            about["dtype"],
+            about["seed"],
+        )
+
+    def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
+        """Refuse to go on with a run of another configuration, by the name of what differs."""
+        for name in RunConfiguration.__dataclass_fields__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise UsageError(
+                    f"'{path}' is a run with {name} {_brief(mine)}, not {_brief(theirs)}: "
+                    "only the same configuration can go on"
+                )
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, BetMenu):
+        return f"'{value.text}'"
+    return f"'{getattr(value, 'name', value)}'"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str) and "\n" in value:
+        return f'"""\n{value}"""'  # the text of a game file has no sign that needs an escape
+    # Strings, numbers, booleans and lists of them look alike in TOML and JSON but for one sign.
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+class RunFolder:
+    """A run on disk."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open a run's folder and verify its configuration.
+
+        Args:
+            path: the folder.
+        """
+        self.path = Path(path)
+        if not has_checkpoint(path):
+            raise UsageError(f"'{path}' is not a run: it has no checkpoint.json")
+        text = self._read_text(CONFIGURATION_NAME)
+        self.fingerprint = checksum(text.encode())
+        if self._read_text(FINGERPRINT_NAME) != f"{self.fingerprint}\n":
+            raise UsageError(
+                f"'{self.path / CONFIGURATION_NAME}' and '{self.path / FINGERPRINT_NAME}' do not fit: "
+                "one of them was changed after the run began"
+            )
+        self.configuration = RunConfiguration.parse(text, str(self.path / CONFIGURATION_NAME))
+        self._writer: CheckpointWriter | None = None
+
+    @staticmethod
+    def create(path: str | Path, configuration: RunConfiguration, state: dict[str, Any]) -> "RunFolder":
+        """Make the folder of a run that has not begun; one that holds a run, or other things, is refused."""
+        folder = Path(path)
+        if has_checkpoint(folder):
+            raise UsageError(f"'{path}' holds a run already: resume it, or choose another folder")
+        if folder.exists() and (
+            not folder.is_dir() or (any(folder.iterdir()) and not (folder / CONFIGURATION_NAME).exists())
+        ):
+            raise UsageError(f"'{path}' is in use and holds no run: an empty or a new folder is allowed")
+        text = configuration.text()
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / CONFIGURATION_NAME, text)
+        write_text(folder / FINGERPRINT_NAME, checksum(text.encode()) + "\n")
+        write_text(folder / PROGRESS_NAME, "")
+        writer = CheckpointWriter(folder, checksum(text.encode()))
+        writer.write({"iteration": 0, "seconds": 0.0, **state, **_progress_state(b"")}, {})
+        writer.close()
+        return RunFolder(folder)
+
+    def _read_text(self, name: str) -> str:
+        try:
+            return (self.path / name).read_bytes().decode()
+        except OSError as error:
+            raise UsageError(f"'{self.path / name}' cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"'{self.path / name}' is damaged: it is not text") from None
+
+    def tree(self) -> PublicTree:
+        """Return the public tree of the run's game."""
+        return PublicTree.of(self.configuration.game, self.configuration.bets)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the last checkpoint says besides its arrays."""
+        return read_checkpoint(self.path, self.fingerprint).state
+
+    def strategy(self) -> Strategy:
+        """Return the average strategy of the last checkpoint, every bit of it verified."""
+        self.measurements()
+        _, tables = read_arrays(self.path, ["averages-0", "averages-1"], self.fingerprint)
+        tree = self.tree()
+        if tuple(len(table) for table in tables) != tree.layout.num_slots:
+            raise UsageError(f"'{self.path}' has tables that do not fit its game '{tree.game.name}'")
+        return Strategy(tree, (tables[0], tables[1]))
+
+    def restore(self, solver: Solver) -> None:
+        """Put a solver where the last checkpoint was."""
+        found = read_checkpoint(self.path, self.fingerprint)
+        if found.state["iteration"] == 0:
+            return
+        found, tables = read_arrays(self.path, list(TABLE_NAMES), self.fingerprint)
+        solver.restore(
+            found.state["iteration"],
+            found.state["seconds"],
+            (tables[0], tables[1]),
+            (tables[2], tables[3]),
+        )
+
+    def measurements(self) -> list[Measurement]:
+        """Return the measurements up to the last checkpoint."""
+        state = self.state()
+        content = self._progress(state)
+        points = [json.loads(line) for line in content.decode().splitlines()]
+        big_blind = self.tree().game.big_blind if points else 0
+        return [
+            Measurement(
+                point["iteration"],
+                point["seconds"],
+                Exploitability(
+                    (point["best_response_values"][0], point["best_response_values"][1]), big_blind
+                ),
+            )
+            for point in points
+        ]
+
+    def _progress(self, state: dict[str, Any]) -> bytes:
+        path = self.path / PROGRESS_NAME
+        try:
+            content = path.read_bytes()[: state["progress_bytes"]]
+        except OSError as error:
+            raise UsageError(f"'{path}' cannot be read: {error.strerror}") from None
+        if _progress_state(content) != {key: state[key] for key in ("progress_bytes", "progress_checksum")}:
+            raise UsageError(f"'{path}' is damaged: it does not fit the checksum in checkpoint.json")
+        return content
+
+    def lock(self) -> None:
+        """Become the process that writes, and drop the measurements after the last checkpoint."""
+        self._writer = CheckpointWriter(self.path, self.fingerprint)
+        write_text(self.path / PROGRESS_NAME, self._progress(self.state()).decode())
+
+    def unlock(self) -> None:
+        """Let another process write."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def log(self, measurement: Measurement) -> None:
+        """Append a measurement to `progress.jsonl`."""
+        measured = measurement.exploitability
+        entry = {
+            "iteration": measurement.iteration,
+            "seconds": measurement.seconds,
+            **asdict(measured),
+            "chips": measured.chips,
+            "mbb_per_game": measured.mbb_per_game,
+        }
+        with open(self.path / PROGRESS_NAME, "a") as lines:
+            lines.write(json.dumps(entry) + "\n")
+
+    def save(self, iteration: int, seconds: float, stop: dict[str, Any], tables: dict[str, Array]) -> None:
+        """Write a checkpoint.
+
+        Args:
+            iteration: iterations done.
+            seconds: time that they took.
+            stop: when the run is to stop, as `stop_state` gives it.
+            tables: by name, of `TABLE_NAMES`.
+        """
+        assert self._writer is not None
+        with open(self.path / PROGRESS_NAME, "rb") as lines:
+            os.fsync(lines.fileno())  # what the checkpoint vouches for must be on disk before it
+            progress = _progress_state(lines.read())
+        state = {"iteration": iteration, "seconds": seconds, **stop, **progress}
+        self._writer.write(
+            state, {name: (table, UNITS[name.partition("-")[0]]) for name, table in tables.items()}
+        )
+
+
+def stop_state(stop: StopRule, measure_every: int | None) -> dict[str, Any]:
+    """Return a stop rule as a checkpoint keeps it."""
+    return {"stop": asdict(stop), "measure_every": measure_every}
+
+
+def stop_from_state(state: dict[str, Any]) -> tuple[StopRule, int | None]:
+    """Return the stop rule that a checkpoint has kept."""
+    return StopRule(**state["stop"]), state["measure_every"]
+
+
+def solver_tables(solver: Solver) -> dict[str, Array]:
+    """Return the tables of a solver by name."""
+    return dict(zip(TABLE_NAMES, (*solver.regrets, *solver.averages), strict=True))
+
+
+def _progress_state(content: bytes) -> dict[str, Any]:
+    return {"progress_bytes": len(content), "progress_checksum": checksum(content)}
