@@ -6,13 +6,18 @@ offsets: signed ones would make the compiler test every index for negative wrap-
 it from vectorising.
 
 What happens at the player's own decisions is the mode: LEARN plays the current strategy and updates
-regrets and averages, BEST takes the best action, EVALUATE plays the given strategy.
+regrets and averages, BEST takes the best action, EVALUATE plays the given strategy. Only LEARN needs
+the player's own reach.
+
+Decisions with two and three actions, which are nearly all, have loops of their own that go over the cells
+once. Kernels take arrays one by one and call each other one level deep: the compiler optimises
+a kernel anew in each caller, and every array taken out of a tuple costs a reference count.
 """
 
 import numpy as np
 
 from errai.kernels import kernel
-from errai.tree._terminal import LANES, fold_values, showdown_values
+from errai.tree._terminal import value_leaves
 
 U = np.uint64
 
@@ -20,10 +25,8 @@ LEARN = 0
 BEST = 1
 EVALUATE = 2
 
-DECISION = 0
-CHANCE = 1
-FOLD = 2
-CHALLENGE = 4
+PLAYER, ACTIONS, NODE, CHILD, SLOT, REACH_ROW, CHILD_ROW = range(7)
+"""Columns of `WalkPlan.decisions`."""
 
 TINY = 1e-30
 """Sums of regrets at or below this count as none: their inverse would overflow float32."""
@@ -41,650 +44,555 @@ AVERAGE_WEIGHT = 4
 
 
 @kernel()
-def _strategy(
-    source,  # IN   float[slots]  regrets, averages or probabilities of the acting player
-    begin,  # IN   uint64  first slot of the decision
-    num_actions,  # IN   int64
-    rows,  # IN   uint64  distance between actions
-    bucket,  # IN   int32[C]  row of each cell where bucketed
-    first_cell,  # IN   uint64
-    bucketed,  # IN   bool
+def push_reach(
+    decisions,  # IN   int32[D, 7]
+    first,  # IN   int64  the block's decisions
+    last,  # IN   int64
+    actor,  # IN   int64  whose reach goes down
+    row_base,  # IN   int64  first of the block's reach rows
+    slot_base,  # IN   int64  first of the block's slots
+    source,  # IN   float[...]  played in proportion to its positive part, uniformly where there is none
+    begin,  # IN   int64  the block's slots in `source`
+    rows,  # IN   int64  distance of slots
     num_cells,  # IN   uint64
     total,  # TMP  float[width]
-    width,  # IN   uint64  distance between rows of sigma
-    sigma_begin,  # IN   uint64
-    sigma,  # OUT  float[...]  num_actions rows
+    reach_begin,  # IN   int64
+    width,  # IN   int64  distance of reach rows
+    reach,  # INOUT float[...]  rows of the entries are given, the others filled
 ):
-    """Play in proportion to the positive part of the source; uniformly where none is positive."""
-    zero = source.dtype.type(0)
-    for c in range(num_cells):
-        total[c] = zero
-    for a in range(num_actions):
-        k = begin + U(a) * rows
-        s = sigma_begin + U(a) * width
-        if bucketed:
-            for c in range(num_cells):
-                x = max(source[k + U(bucket[first_cell + c])], zero)
-                sigma[s + c] = x
-                total[c] += x
-        else:
+    """Multiply a player's reach with the strategy, decision by decision, one row for each action."""
+    number = reach.dtype.type
+    zero, one, tiny = number(0), number(1), number(TINY)
+    row, next_row = U(rows), U(width)
+    for d in range(first, last):
+        if decisions[d, PLAYER] != actor:
+            continue
+        num_actions = decisions[d, ACTIONS]
+        k = U(begin + (decisions[d, SLOT] - slot_base) * rows)
+        above = U(reach_begin + (decisions[d, REACH_ROW] - row_base) * width)
+        below = U(reach_begin + (decisions[d, CHILD_ROW] - row_base) * width)
+        share = one / number(num_actions)
+        if num_actions == 2:
             for c in range(num_cells):
                 x = max(source[k + c], zero)
-                sigma[s + c] = x
-                total[c] += x
-    one = source.dtype.type(1)
-    tiny = source.dtype.type(TINY)
-    for c in range(num_cells):
-        total[c] = one / total[c] if total[c] > tiny else zero
-    uniform = source.dtype.type(1.0 / num_actions)
-    for a in range(num_actions):
-        s = sigma_begin + U(a) * width
-        for c in range(num_cells):
-            sigma[s + c] = sigma[s + c] * total[c] if total[c] > zero else uniform
-
-
-@kernel()
-def _pass_down(
-    reach,  # INOUT float[...]
-    above,  # IN   uint64  offset of the node's reach
-    below,  # IN   uint64  offset of the first child's reach
-    num_actions,  # IN   int64
-    num_cells,  # IN   uint64
-    width,  # IN   uint64
-    sigma_begin,  # IN   uint64
-    sigma,  # IN   float[...]
-):
-    """Multiply a player's reach with the strategy, one row for each child."""
-    for a in range(num_actions):
-        s = sigma_begin + U(a) * width
-        b = below + U(a) * width
-        for c in range(num_cells):
-            reach[b + c] = reach[above + c] * sigma[s + c]
-
-
-@kernel()
-def _learn(
-    regret,  # INOUT float[slots]
-    average,  # INOUT float[slots]
-    begin,  # IN   uint64
-    num_actions,  # IN   int64
-    rows,  # IN   uint64
-    bucket,  # IN   int32[C]
-    first_cell,  # IN   uint64
-    bucketed,  # IN   bool
-    multiplicity,  # IN   float32[C]
-    num_cells,  # IN   uint64
-    width,  # IN   uint64
-    sigma_begin,  # IN   uint64
-    sigma,  # IN   float[...]
-    reach,  # IN   float[...]
-    own,  # IN   uint64  offset of the player's reach at the node
-    value,  # IN   float[...]
-    here,  # IN   uint64  offset of the node's value
-    child,  # IN   uint64  offset of the first child's value
-    step,  # IN   float64[5]  the update rule's factors in this iteration
-):
-    """Discount and add regrets, add to the average strategy.
-
-    Buckets gather several cells, so there the discount and the floor are applied to the whole table once
-    an iteration by the caller, and the strategy that `source` holds stays frozen meanwhile.
-    """
-    number = regret.dtype.type
-    zero = number(0)
-    weight = number(step[AVERAGE_WEIGHT])
-    if bucketed:
-        for a in range(num_actions):
-            k = begin + U(a) * rows
-            s = sigma_begin + U(a) * width
-            v = child + U(a) * width
+                y = max(source[k + row + c], zero)
+                s = x + y
+                scale = reach[above + c] / s if s > tiny else reach[above + c] * share
+                reach[below + c] = x * scale if s > tiny else scale
+                reach[below + next_row + c] = y * scale if s > tiny else scale
+        elif num_actions == 3:
             for c in range(num_cells):
-                row = k + U(bucket[first_cell + c])
-                hands = number(multiplicity[first_cell + c])
-                regret[row] += hands * (value[v + c] - value[here + c])
-                average[row] += hands * weight * reach[own + c] * sigma[s + c]
-        return
-    positive = number(step[POSITIVE_FACTOR])
-    negative = number(step[NEGATIVE_FACTOR])
-    keep = number(step[AVERAGE_FACTOR])
-    floor = number(0) if step[FLOOR] > 0 else number(-np.inf)
-    for a in range(num_actions):
-        k = begin + U(a) * rows
-        s = sigma_begin + U(a) * width
-        v = child + U(a) * width
-        for c in range(num_cells):
-            old = regret[k + c]
-            factor = positive if old > zero else negative
-            regret[k + c] = max(old * factor + (value[v + c] - value[here + c]), floor)
-            average[k + c] = average[k + c] * keep + weight * reach[own + c] * sigma[s + c]
-
-
-@kernel()
-def _leaves(
-    r,  # IN   int64
-    board,  # IN   int64
-    folds,  # IN   bool  the block's folds, or its showdowns
-    first_leaf,  # IN   int64
-    last_leaf,  # IN   int64
-    first_node,  # IN   int64  first node of the block
-    row_base,  # IN   int64  first reach row of the opponent in the block
-    player,  # IN   int64
-    tree,  # IN   WalkTree
-    cells,  # IN   (PlayerCells, PlayerCells)
-    scratch,  # TMP  Scratch
-):
-    """Fill the value rows of leaves, `LANES` at a time."""
-    nodes = tree.folds if folds else tree.showdowns
-    opponent = 1 - player
-    own, other = cells[player], cells[opponent]
-    first_own, first_other = own.cell_begin[board], other.cell_begin[board]
-    num_own = own.cell_begin[board + 1] - first_own
-    num_other = other.cell_begin[board + 1] - first_other
-    width = U(scratch.width[r])
-    reach, value = scratch.reach, scratch.value
-    reach_begin = U(scratch.reach_begin[opponent, r])
-    value_begin = U(scratch.value_begin[r])
-    lanes_in, lanes_out = scratch.lanes_in, scratch.lanes_out
-    number = value.dtype.type
-    for batch in range(first_leaf, last_leaf, LANES):
-        used = min(LANES, last_leaf - batch)
-        for t in range(used):
-            source = reach_begin + U(tree.reach_row[opponent, nodes[batch + t]] - row_base) * width
-            for c in range(U(num_other)):
-                lanes_in[c * U(LANES) + U(t)] = reach[source + c]
-        # Unused lanes keep what they held; nobody reads them.
-        if folds:
-            fold_values(
-                lanes_in,
-                first_own,
-                num_own,
-                own.hand_begin,
-                own.hand_card,
-                own.twin,
-                first_other,
-                num_other,
-                other.hand_begin,
-                other.hand_card,
-                scratch.sums,
-                lanes_out,
-            )
+                x = max(source[k + c], zero)
+                y = max(source[k + row + c], zero)
+                z = max(source[k + row + row + c], zero)
+                s = x + y + z
+                scale = reach[above + c] / s if s > tiny else reach[above + c] * share
+                reach[below + c] = x * scale if s > tiny else scale
+                reach[below + next_row + c] = y * scale if s > tiny else scale
+                reach[below + next_row + next_row + c] = z * scale if s > tiny else scale
         else:
-            showdown_values(
-                lanes_in,
-                first_own,
-                num_own,
-                own.hand_begin,
-                own.hand_card,
-                own.below,
-                own.up_to,
-                first_other,
-                num_other,
-                other.hand_begin,
-                other.hand_card,
-                scratch.sums,
-                lanes_out,
-            )
-        for t in range(used):
-            node = nodes[batch + t]
-            amount = tree.amount[node]
-            if folds and tree.player[node] == player:
-                amount = -amount
-            chips = number(amount)
-            target = value_begin + U(node - first_node) * width
-            for c in range(U(num_own)):
-                value[target + c] = chips * lanes_out[c * U(LANES) + U(t)]
+            for c in range(num_cells):
+                total[c] = zero
+            for a in range(num_actions):
+                for c in range(num_cells):
+                    x = max(source[k + U(a) * row + c], zero)
+                    reach[below + U(a) * next_row + c] = x
+                    total[c] += x
+            for a in range(num_actions):
+                at = below + U(a) * next_row
+                for c in range(num_cells):
+                    x = reach[at + c] / total[c] if total[c] > tiny else share
+                    reach[at + c] = x * reach[above + c]
 
 
 @kernel()
-def descend(
-    r,  # IN   int64
-    board,  # IN   int64
-    first_entry,  # IN   int64
-    last_entry,  # IN   int64
-    player,  # IN   int64  whose values are wanted
-    tree,  # IN   WalkTree
-    cells,  # IN   (PlayerCells, PlayerCells)
-    tables,  # IN   Tables
-    scratch,  # INOUT Scratch  reach rows of the entries are given
-):
-    """Push reach through a block of betting nodes and value its folds and showdowns."""
-    first_node, last_node = tree.entry_node[first_entry], tree.entry_node[last_entry]
-    width = U(scratch.width[r])
-    for node in range(first_node, last_node):
-        if tree.kind[node] != DECISION:
-            continue
-        actor = tree.player[node]
-        mine = cells[actor]
-        first_cell = mine.cell_begin[board]
-        num_cells = U(mine.cell_begin[board + 1] - first_cell)
-        rows = U(tables.rows[actor, board])
-        first_child = tree.first_child[node]
-        sigma_begin = U(scratch.value_begin[r]) + U(first_child - first_node) * width
-        num_actions = tree.num_children[node]
-        _strategy(
-            tables.source[actor],
-            U(tables.begin[actor, board]) + U(tree.slot[node]) * rows,
-            num_actions,
-            rows,
-            tables.bucket[actor],
-            U(first_cell),
-            tables.bucketed[actor, r],
-            num_cells,
-            scratch.total,
-            width,
-            sigma_begin,
-            scratch.sigma,
-        )
-        base = scratch.reach_begin[actor, r]
-        row_base = tree.entry_row[actor, first_entry]
-        _pass_down(
-            scratch.reach,
-            U(base) + U(tree.reach_row[actor, node] - row_base) * width,
-            U(base) + U(tree.reach_row[actor, first_child] - row_base) * width,
-            num_actions,
-            num_cells,
-            width,
-            sigma_begin,
-            scratch.sigma,
-        )
-    row_base = tree.entry_row[1 - player, first_entry]
-    for folds in (True, False):
-        if folds:
-            begin, end = tree.fold_begin[first_entry], tree.fold_begin[last_entry]
-        else:
-            begin, end = tree.showdown_begin[first_entry], tree.showdown_begin[last_entry]
-        if end > begin:
-            _leaves(r, board, folds, begin, end, first_node, row_base, player, tree, cells, scratch)
-
-
-@kernel()
-def ascend(
-    r,  # IN   int64
-    board,  # IN   int64
-    first_entry,  # IN   int64
-    last_entry,  # IN   int64
-    player,  # IN   int64
+def pull_values(
+    decisions,  # IN   int32[D, 7]
+    first,  # IN   int64  the block's decisions
+    last,  # IN   int64
+    player,  # IN   int64  whose values they are
     mode,  # IN   int64
-    step,  # IN   float64[5]
-    tree,  # IN   WalkTree
-    cells,  # IN   (PlayerCells, PlayerCells)
-    tables,  # INOUT Tables
-    scratch,  # INOUT Scratch  values of leaves and CHANCE nodes are given
+    step,  # IN   float64[5]  the update rule's factors in this iteration
+    node_base,  # IN   int64  first of the block's nodes
+    row_base,  # IN   int64  first of the player's reach rows
+    slot_base,  # IN   int64  first of the player's slots
+    source,  # IN   float[...]
+    regret,  # INOUT float[...]
+    average,  # INOUT float[...]
+    begin,  # IN   int64  the block's slots in all three
+    rows,  # IN   int64  distance of slots
+    num_cells,  # IN   uint64
+    total,  # TMP  float[width]
+    reach_begin,  # IN   int64
+    reach,  # IN   float[...]
+    value_begin,  # IN   int64
+    width,  # IN   int64  distance of reach and value rows
+    value,  # INOUT float[...]  rows of leaves and CHANCE nodes are given
 ):
     """Pull values up through a block, learning or choosing at the player's own decisions."""
-    first_node, last_node = tree.entry_node[first_entry], tree.entry_node[last_entry]
-    width = U(scratch.width[r])
-    own = cells[player]
-    first_cell = own.cell_begin[board]
-    num_cells = U(own.cell_begin[board + 1] - first_cell)
-    rows = U(tables.rows[player, board])
-    value, sigma = scratch.value, scratch.sigma
-    base = U(scratch.value_begin[r])
-    zero = value.dtype.type(0)
-    for node in range(last_node - 1, first_node - 1, -1):
-        if tree.kind[node] != DECISION:
-            continue
-        here = base + U(node - first_node) * width
-        child = base + U(tree.first_child[node] - first_node) * width
-        num_actions = tree.num_children[node]
-        if tree.player[node] != player:
-            for c in range(num_cells):
-                value[here + c] = value[child + c]
-            for a in range(1, num_actions):
-                v = child + U(a) * width
+    number = value.dtype.type
+    zero, one, tiny = number(0), number(1), number(TINY)
+    row, next_row = U(rows), U(width)
+    positive = number(step[POSITIVE_FACTOR])
+    negative = number(step[NEGATIVE_FACTOR])
+    floor = zero if step[FLOOR] > 0 else number(-np.inf)
+    keep = number(step[AVERAGE_FACTOR])
+    weight = number(step[AVERAGE_WEIGHT])
+    averages = mode == LEARN and (keep != one or weight != zero)
+    for d in range(last - 1, first - 1, -1):
+        num_actions = decisions[d, ACTIONS]
+        here = U(value_begin + (decisions[d, NODE] - node_base) * width)
+        child = U(value_begin + (decisions[d, CHILD] - node_base) * width)
+        second, third = child + next_row, child + next_row + next_row
+        if decisions[d, PLAYER] != player:
+            if num_actions == 2:
                 for c in range(num_cells):
-                    value[here + c] += value[v + c]
-        elif mode == BEST:
+                    value[here + c] = value[child + c] + value[second + c]
+            elif num_actions == 3:
+                for c in range(num_cells):
+                    value[here + c] = value[child + c] + value[second + c] + value[third + c]
+            else:
+                for c in range(num_cells):
+                    value[here + c] = value[child + c]
+                for a in range(1, num_actions):
+                    v = child + U(a) * next_row
+                    for c in range(num_cells):
+                        value[here + c] += value[v + c]
+            continue
+        if mode == BEST:
             for c in range(num_cells):
                 value[here + c] = value[child + c]
             for a in range(1, num_actions):
-                v = child + U(a) * width
+                v = child + U(a) * next_row
                 for c in range(num_cells):
                     value[here + c] = max(value[here + c], value[v + c])
+            continue
+        k = U(begin + (decisions[d, SLOT] - slot_base) * rows)
+        share = one / number(num_actions)
+        if num_actions == 2:
+            for c in range(num_cells):
+                x = max(source[k + c], zero)
+                y = max(source[k + row + c], zero)
+                s = x + y
+                mixed = x * value[child + c] + y * value[second + c]
+                plain = value[child + c] + value[second + c]
+                value[here + c] = mixed / s if s > tiny else plain * share
+        elif num_actions == 3:
+            for c in range(num_cells):
+                x = max(source[k + c], zero)
+                y = max(source[k + row + c], zero)
+                z = max(source[k + row + row + c], zero)
+                s = x + y + z
+                mixed = x * value[child + c] + y * value[second + c] + z * value[third + c]
+                plain = value[child + c] + value[second + c] + value[third + c]
+                value[here + c] = mixed / s if s > tiny else plain * share
         else:
+            for c in range(num_cells):
+                total[c] = zero
+            for a in range(num_actions):
+                for c in range(num_cells):
+                    total[c] += max(source[k + U(a) * row + c], zero)
             for c in range(num_cells):
                 value[here + c] = zero
             for a in range(num_actions):
-                v = child + U(a) * width
+                v = child + U(a) * next_row
                 for c in range(num_cells):
-                    value[here + c] += sigma[v + c] * value[v + c]
-            if mode == LEARN:
-                _learn(
-                    tables.regret[player],
-                    tables.average[player],
-                    U(tables.begin[player, board]) + U(tree.slot[node]) * rows,
-                    num_actions,
-                    rows,
-                    tables.bucket[player],
-                    U(first_cell),
-                    tables.bucketed[player, r],
-                    own.multiplicity,
-                    num_cells,
-                    width,
-                    child,
-                    sigma,
-                    scratch.reach,
-                    U(scratch.reach_begin[player, r])
-                    + U(tree.reach_row[player, node] - tree.entry_row[player, first_entry]) * width,
-                    value,
-                    here,
-                    child,
-                    step,
-                )
-
-
-@kernel()
-def _deal_down(
-    r,  # IN   int64  round of the parents
-    parent_first_entry,  # IN   int64  first entry of the parents' block
-    child_board,  # IN   int64
-    first_entry,  # IN   int64  entries of the next round to fill
-    last_entry,  # IN   int64
-    tree,  # IN   WalkTree
-    cells,  # IN   (PlayerCells, PlayerCells)
-    above,  # IN   float[...]  the buffer that holds the parents' reach
-    scratch,  # INOUT Scratch
-):
-    """Give the entries of the next round, at one board, the reach of the CHANCE nodes before them."""
-    width_above, width = U(scratch.width[r]), U(scratch.width[r + 1])
-    reach = scratch.reach
-    for q in range(2):
-        mine = cells[q]
-        first_cell = U(mine.cell_begin[child_board])
-        num_cells = U(mine.cell_begin[child_board + 1]) - first_cell
-        parent_base = tree.entry_row[q, parent_first_entry]
-        base = tree.entry_row[q, first_entry]
-        for entry in range(first_entry, last_entry):
-            source = (
-                U(scratch.reach_begin[q, r])
-                + U(tree.reach_row[q, tree.entry_parent[entry]] - parent_base) * width_above
-            )
-            target = U(scratch.reach_begin[q, r + 1]) + U(tree.entry_row[q, entry] - base) * width
+                    x = max(source[k + U(a) * row + c], zero) / total[c] if total[c] > tiny else share
+                    value[here + c] += x * value[v + c]
+        if mode != LEARN:
+            continue
+        for a in range(num_actions):
+            r = k + U(a) * row
+            v = child + U(a) * next_row
             for c in range(num_cells):
-                reach[target + c] = above[source + U(mine.parent_cell[first_cell + c])]
+                old = regret[r + c]
+                factor = positive if old > zero else negative
+                regret[r + c] = max(old * factor + (value[v + c] - value[here + c]), floor)
+        if averages:
+            own = U(reach_begin + (decisions[d, CHILD_ROW] - row_base) * width)
+            for a in range(num_actions):
+                r = k + U(a) * row
+                o = own + U(a) * next_row
+                for c in range(num_cells):
+                    average[r + c] = average[r + c] * keep + weight * reach[o + c]
 
 
 @kernel()
-def _next_entries(
+def deal_reach(
+    parent_row,  # IN   int32[2, E]
+    entry_row,  # IN   int32[2, E]
     first_entry,  # IN   int64
     last_entry,  # IN   int64
-    tree,  # IN   WalkTree
+    actor,  # IN   int64  whose reach goes down
+    parent_base,  # IN   int64  first reach row of the parents' block
+    parent_begin,  # IN   int64
+    parent_width,  # IN   int64
+    above,  # IN   float[...]  the buffer that holds the parents' reach
+    parent_cell,  # IN   int32[C]
+    first_cell,  # IN   uint64
+    num_cells,  # IN   uint64
+    reach_begin,  # IN   int64
+    width,  # IN   int64
+    reach,  # OUT  float[...]
 ):
-    """Return the run of entries of the next round that a block leads to; empty in the last round."""
-    first = -1
-    last = -1
-    for node in range(tree.entry_node[first_entry], tree.entry_node[last_entry]):
-        if tree.kind[node] == CHANCE:
-            if first < 0:
-                first = tree.next_entry[node]
-            last = tree.next_entry[node] + 1
-    return first, last
-
-
-@kernel()
-def _close_deal(
-    r,  # IN   int64
-    board,  # IN   int64
-    first_entry,  # IN   int64  first entry of the block
-    next_first,  # IN   int64  entries that follow it
-    next_last,  # IN   int64
-    player,  # IN   int64
-    tree,  # IN   WalkTree
-    cells,  # IN   (PlayerCells, PlayerCells)
-    scratch,  # OUT  Scratch
-    source_begin,  # IN   int64
-    sums,  # IN   float[...]  [next entry, cell] from source_begin on
-):
-    """Turn the sums over boards and hands into values of the block's CHANCE nodes."""
-    own = cells[player]
-    width = U(scratch.width[r])
-    first_cell = U(own.cell_begin[board])
-    num_cells = U(own.cell_begin[board + 1]) - first_cell
-    first_node = tree.entry_node[first_entry]
-    value = scratch.value
-    for entry in range(next_first, next_last):
-        source = U(source_begin) + U(entry - next_first) * width
-        target = U(scratch.value_begin[r]) + U(tree.entry_parent[entry] - first_node) * width
-        for c in range(num_cells):
-            value[target + c] = sums[source + c] / own.multiplicity[first_cell + c]
-
-
-@kernel()
-def _add_up(
-    r,  # IN   int64  round of the finished block
-    board,  # IN   int64
-    first_entry,  # IN   int64  the block
-    last_entry,  # IN   int64
-    all_first_entry,  # IN   int64  first entry of all that hang from the parents' block
-    player,  # IN   int64
-    chance,  # IN   float64
-    tree,  # IN   WalkTree
-    cells,  # IN   (PlayerCells, PlayerCells)
-    scratch,  # IN   Scratch
-    target_begin,  # IN   int64
-    sums,  # INOUT float[...]  [entry, parent cell] from target_begin on
-):
-    """Add what a block's entries are worth, summed over the hands of a cell, to the parents' cells."""
-    own = cells[player]
-    width_above, width = U(scratch.width[r - 1]), U(scratch.width[r])
-    first_cell = U(own.cell_begin[board])
-    num_cells = U(own.cell_begin[board + 1]) - first_cell
-    value = scratch.value
-    first_node = tree.entry_node[first_entry]
-    factor = value.dtype.type(chance)
+    """Give the entries of the next round, at one board, the reach of the CHANCE nodes before them."""
     for entry in range(first_entry, last_entry):
-        source = U(scratch.value_begin[r]) + U(tree.entry_node[entry] - first_node) * width
-        target = U(target_begin) + U(entry - all_first_entry) * width_above
+        source = U(parent_begin + (parent_row[actor, entry] - parent_base) * parent_width)
+        target = U(reach_begin + (entry_row[actor, entry] - entry_row[actor, first_entry]) * width)
         for c in range(num_cells):
-            parent = U(own.parent_cell[first_cell + c])
-            hands = value.dtype.type(own.multiplicity[first_cell + c])
-            sums[target + parent] += factor * hands * value[source + c]
+            reach[target + c] = above[source + U(parent_cell[first_cell + c])]
 
 
 @kernel()
-def _add_chunks(
-    num_chunks,  # IN   int64
-    sums,  # INOUT float[chunks, size]  flat; the first chunk receives the total
+def add_deals(
+    entry_node,  # IN   int32[E + 1]
+    first_entry,  # IN   int64  the finished block
+    last_entry,  # IN   int64
+    parent_cell,  # IN   int32[C]
+    deal_weight,  # IN   float[C]
+    first_cell,  # IN   uint64
+    num_cells,  # IN   uint64
+    value_begin,  # IN   int64
+    width,  # IN   int64
+    value,  # IN   float[...]
+    sums_begin,  # IN   int64  where the sums of the block's first entry are
+    parent_width,  # IN   int64
+    sums,  # INOUT float[...]  [entry, parent cell]
 ):
-    """Add the chunks in order, so that threads cannot matter."""
-    if num_chunks > 1:
-        size = U(len(sums) // num_chunks)
-        for chunk in range(1, num_chunks):
-            begin = U(chunk) * size
-            for k in range(size):
-                sums[k] += sums[begin + k]
+    """Add what a block's entries are worth, weighted by the chance of the deal, to the parents' cells."""
+    node_base = entry_node[first_entry]
+    # Entries inside: neighbouring cells often have one parent, and each sum would wait for the one before.
+    for c in range(num_cells):
+        parent = U(sums_begin) + U(parent_cell[first_cell + c])
+        weight = deal_weight[first_cell + c]
+        for entry in range(first_entry, last_entry):
+            source = U(value_begin + (entry_node[entry] - node_base) * width)
+            sums[parent] += weight * value[source + c]
+            parent += U(parent_width)
 
 
 @kernel()
-def _walk(
+def gather_rows(
+    bucket,  # IN   int32[...]  the bucket of each cell, from first_cell on
+    first_cell,  # IN   uint64
+    num_cells,  # IN   uint64
+    num_slots,  # IN   int64
+    begin,  # IN   int64
+    rows,  # IN   int64
+    source,  # IN   float[...]  table
+    width,  # IN   int64
+    target,  # OUT  float[slots, width]  flat
+):
+    """Spread the rows of buckets over the cells of a board."""
+    for s in range(num_slots):
+        k, t = U(begin + s * rows), U(s * width)
+        for c in range(num_cells):
+            target[t + c] = source[k + U(bucket[first_cell + c])]
+
+
+@kernel()
+def scatter_rows(
+    bucket,  # IN   int32[...]
+    first_cell,  # IN   uint64
+    num_cells,  # IN   uint64
+    hands,  # IN   float32[C]
+    first_hands,  # IN   uint64  where the board's cells begin in `hands`
+    num_slots,  # IN   int64
+    begin,  # IN   int64
+    rows,  # IN   int64
+    width,  # IN   int64
+    source,  # IN   float[slots, width]  flat
+    target,  # INOUT float[...]  table
+):
+    """Add what the cells of a board have learnt, times their hands, to their buckets."""
+    number = target.dtype.type
+    for s in range(num_slots):
+        k, t = U(begin + s * rows), U(s * width)
+        for c in range(num_cells):
+            target[k + U(bucket[first_cell + c])] += number(hands[first_hands + c]) * source[t + c]
+
+
+@kernel()
+def walk(
     stage,  # IN   int64  WHOLE, DOWN, CHUNK or UP
     chunk,  # IN   int64  which share of the boards after the root, for CHUNK
     num_chunks,  # IN   int64
-    player,  # IN   int64  whose values are wanted
+    first_player,  # IN   int64
+    last_player,  # IN   int64  players from first to last - 1 are walked in turn
     mode,  # IN   int64  LEARN, BEST or EVALUATE
-    step,  # IN   float64[5]
-    initial,  # IN   (float[cells], float[cells])  weight of each player's hands at the root
-    opponent_scale,  # IN   float64  makes values chips a hand
-    tree,  # IN   WalkTree
-    links,  # IN   BoardLinks
-    cells,  # IN   (PlayerCells, PlayerCells)
+    steps,  # IN   float64[iterations, 2, 5]  the update rule's factors
+    initial,  # IN   float[2, cells]  weight of each player's hands at the root
+    opponent_scales,  # IN   float64[2]  makes values chips a hand
+    plan,  # IN   WalkPlan
+    boards,  # IN   BoardArrays
+    cells,  # IN   CellArrays
     tables,  # INOUT Tables
     above,  # IN   float[...]  reach of the root's block, for CHUNK
     scratch,  # INOUT Scratch
     sums,  # INOUT float[chunks, entries of round 1, width]  flat
+    root,  # OUT  float[2, cells]  values of the walked players
 ):
-    """Walk the tree, or one stage of the walk, depth first over rounds and boards.
+    """Walk the tree for each iteration and player, or one stage of it, depth first over rounds and boards.
 
     The walk is a loop with a stack of one frame a round: (board, last board, first entry, last entry,
     first entry of the current block). A frame's block goes down, then the boards that follow are
     walked as a new frame, then the block comes up and adds its value to the frame above.
     """
-    frame = scratch.frame
-    reach = scratch.reach
-    num_rounds = len(tree.round_entry) - 1
-    next_first, next_last = _next_entries(0, 1, tree)
-    chunk_size = (next_last - next_first) * scratch.width[0]
-    level = 0
-    frame[0, 0], frame[0, 1], frame[0, 2], frame[0, 3], frame[0, 4] = 0, 1, 0, 1, 0
-    descending = True
-    if stage == CHUNK:
-        level = 1
-        num_boards = links.child_end[0] - links.child_begin[0]
-        frame[1, 0] = links.child_begin[0] + num_boards * chunk // num_chunks
-        frame[1, 1] = links.child_begin[0] + num_boards * (chunk + 1) // num_chunks
-        frame[1, 2], frame[1, 3], frame[1, 4] = next_first, next_last, next_first
-        if frame[1, 0] == frame[1, 1]:
-            return
-    elif stage == UP:
-        descending = False
-    else:
-        for q in range(2):
-            scale = reach.dtype.type(opponent_scale if q != player else 1.0)
-            begin = U(scratch.reach_begin[q, 0])
-            for c in range(U(len(initial[q]))):
-                reach[begin + c] = initial[q][c] * scale
-        for k in range(U(len(sums))):
-            sums[k] = 0
-    while True:
-        board = frame[level, 0]
-        first_entry = frame[level, 4]
-        last_entry = min(first_entry + scratch.entries_at_once[level], frame[level, 3])
-        if descending:
-            if level > 0:
-                parent_entry = frame[level - 1, 4] if level > 1 else 0
-                source = above if level == 1 and stage == CHUNK else reach
-                _deal_down(
-                    level - 1, parent_entry, board, first_entry, last_entry, tree, cells, source, scratch
-                )
-            descend(level, board, first_entry, last_entry, player, tree, cells, tables, scratch)
-            if level == 0 and stage == DOWN:
-                return
-            if level + 1 < num_rounds:
-                next_first, next_last = _next_entries(first_entry, last_entry, tree)
+    entry_node, entry_row, next_begin = plan.entry_node, plan.entry_row, plan.next_begin
+    decisions, decision_begin, leaf_begin = plan.decisions, plan.decision_begin, plan.leaf_begin
+    reach, value, frame, total = scratch.reach, scratch.value, scratch.frame, scratch.total
+    reach_begins, value_begins, widths = scratch.reach_begin, scratch.value_begin, scratch.width
+    cell_begin = cells.begin
+    next_first, next_last = next_begin[0], next_begin[1]
+    chunk_size = (next_last - next_first) * widths[0]
+    for walked in range(len(steps) * (last_player - first_player)):
+        player = first_player + walked % (last_player - first_player)
+        step = steps[walked // (last_player - first_player), player]
+        scratch.plain_step[AVERAGE_WEIGHT] = step[AVERAGE_WEIGHT]
+        opponent = 1 - player
+        level = 0
+        frame[0, 0], frame[0, 1], frame[0, 2], frame[0, 3], frame[0, 4] = 0, 1, 0, 1, 0
+        descending = True
+        which_chunk = chunk
+        if stage == CHUNK:
+            level = 1
+            num_boards = boards.child_end[0] - boards.child_begin[0]
+            frame[1, 0] = boards.child_begin[0] + num_boards * chunk // num_chunks
+            frame[1, 1] = boards.child_begin[0] + num_boards * (chunk + 1) // num_chunks
+            frame[1, 2], frame[1, 3], frame[1, 4] = next_begin[0], next_begin[1], next_begin[0]
+            if frame[1, 0] == frame[1, 1]:
+                continue
+        elif stage == UP:
+            descending = False
+        else:
+            for q in range(2):
+                scale = reach.dtype.type(opponent_scales[player] if q != player else 1.0)
+                begin = U(reach_begins[q, 0])
+                for c in range(U(cell_begin[q, 1] - cell_begin[q, 0])):
+                    reach[begin + c] = initial[U(q), c] * scale
+            for k in range(U(len(sums))):
+                sums[k] = 0
+        while True:
+            board = frame[level, 0]
+            first_entry = frame[level, 4]
+            last_entry = min(first_entry + scratch.entries_at_once[level], frame[level, 3])
+            first_decision, last_decision = decision_begin[first_entry], decision_begin[last_entry]
+            node_base = entry_node[first_entry]
+            next_first, next_last = next_begin[first_entry], next_begin[last_entry]
+            width, value_begin = widths[level], value_begins[level]
+            first_own = U(cell_begin[player, board])
+            num_own = U(cell_begin[player, board + 1]) - first_own
+            if descending:
+                for q in range(2):
+                    if q == player and mode != LEARN:
+                        continue
+                    first_cell = U(cell_begin[q, board])
+                    num_cells = U(cell_begin[q, board + 1]) - first_cell
+                    if level > 0:
+                        deal_reach(
+                            plan.parent_row,
+                            entry_row,
+                            first_entry,
+                            last_entry,
+                            q,
+                            entry_row[q, frame[level - 1, 4]] if level > 1 else 0,
+                            reach_begins[q, level - 1],
+                            widths[level - 1],
+                            above if level == 1 else reach,
+                            cells.parent,
+                            first_cell,
+                            num_cells,
+                            reach_begins[q, level],
+                            width,
+                            reach,
+                        )
+                    slot_base = plan.entry_slot[q, first_entry] - plan.entry_slot[q, plan.round_entry[level]]
+                    begin = tables.begin[q, board] + slot_base * tables.rows[q, board]
+                    rows = tables.rows[q, board]
+                    source = tables.source[q]
+                    if tables.bucketed[q, level]:
+                        gather_rows(
+                            tables.bucket[q],
+                            first_cell - U(cell_begin[q, 0]),
+                            num_cells,
+                            plan.entry_slot[q, last_entry] - plan.entry_slot[q, first_entry],
+                            begin,
+                            rows,
+                            source,
+                            width,
+                            scratch.played,
+                        )
+                        source, begin, rows = scratch.played, 0, width
+                    push_reach(
+                        decisions,
+                        first_decision,
+                        last_decision,
+                        q,
+                        entry_row[q, first_entry],
+                        slot_base,
+                        source,
+                        begin,
+                        rows,
+                        num_cells,
+                        total,
+                        reach_begins[q, level],
+                        width,
+                        reach,
+                    )
+                for kind in range(2):
+                    first_leaf = leaf_begin[player, kind, first_entry]
+                    last_leaf = leaf_begin[player, kind, last_entry]
+                    if last_leaf > first_leaf:
+                        value_leaves(
+                            plan.leaves,
+                            plan.leaf_chips,
+                            first_leaf,
+                            last_leaf,
+                            kind == 0,
+                            entry_row[opponent, first_entry],
+                            node_base,
+                            first_own,
+                            num_own,
+                            U(cell_begin[opponent, board]),
+                            U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
+                            cells.hands,
+                            cells.card,
+                            cells.card_count,
+                            cells.below,
+                            cells.up_to,
+                            cells.twin,
+                            cells.used_cards,
+                            reach,
+                            reach_begins[opponent, level],
+                            width,
+                            scratch.waste[0],
+                            value_begin,
+                            scratch.lanes,
+                            scratch.lane_sums,
+                            scratch.lane_offsets,
+                            scratch.lane_chips,
+                            value,
+                        )
+                if level == 0 and stage == DOWN:
+                    break
                 if next_last > next_first:
                     if level > 0:
-                        begin = U(scratch.deal_begin[level])
-                        for k in range(U((next_last - next_first) * scratch.width[level])):
-                            scratch.deal[begin + k] = 0
+                        begin = scratch.deal_begin[level]
+                        for k in range(U(begin), U(begin + (next_last - next_first) * width)):
+                            scratch.deal[k] = 0
                     level += 1
-                    frame[level, 0], frame[level, 1] = links.child_begin[board], links.child_end[board]
+                    frame[level, 0], frame[level, 1] = boards.child_begin[board], boards.child_end[board]
                     frame[level, 2], frame[level, 3], frame[level, 4] = next_first, next_last, next_first
+                    which_chunk = 0 if level == 1 else which_chunk
                     continue
-        if not descending:
-            next_first, next_last = _next_entries(first_entry, last_entry, tree)
-            if level > 0:
-                _close_deal(
-                    level,
-                    board,
-                    first_entry,
-                    next_first,
-                    next_last,
-                    player,
-                    tree,
-                    cells,
-                    scratch,
-                    scratch.deal_begin[level],
-                    scratch.deal,
-                )
             else:
-                _add_chunks(num_chunks, sums)
-                _close_deal(0, 0, 0, next_first, next_last, player, tree, cells, scratch, 0, sums)
-        ascend(level, board, first_entry, last_entry, player, mode, step, tree, cells, tables, scratch)
-        if level == 0:
-            return
-        if level == 1:
-            which = chunk if stage == CHUNK else _chunk_of(board, num_chunks, links)
-            _add_up(
-                1,
-                board,
-                first_entry,
-                last_entry,
-                frame[1, 2],
-                player,
-                links.deal_factor[board],
-                tree,
-                cells,
-                scratch,
-                which * chunk_size,
-                sums,
+                # The sums over the boards that follow are the values of the block's CHANCE nodes.
+                if level == 0:
+                    for which in range(1, num_chunks):
+                        for k in range(U(chunk_size)):
+                            sums[k] += sums[U(which * chunk_size) + k]
+                dealt = sums if level == 0 else scratch.deal
+                begin = 0 if level == 0 else scratch.deal_begin[level]
+                for entry in range(next_first, next_last):
+                    source_row = U(begin + (entry - next_first) * width)
+                    target = U(value_begin + (plan.entry_parent[entry] - node_base) * width)
+                    for c in range(num_own):
+                        value[target + c] = dealt[source_row + c]
+            slot_base = (
+                plan.entry_slot[player, first_entry] - plan.entry_slot[player, plan.round_entry[level]]
             )
-        else:
-            _add_up(
-                level,
-                board,
-                first_entry,
-                last_entry,
-                frame[level, 2],
-                player,
-                links.deal_factor[board],
-                tree,
-                cells,
-                scratch,
-                scratch.deal_begin[level - 1],
-                scratch.deal,
-            )
-        descending = True
-        frame[level, 4] = last_entry
-        if last_entry == frame[level, 3]:
-            frame[level, 4] = frame[level, 2]
-            frame[level, 0] += 1
-            if frame[level, 0] == frame[level, 1]:
-                if level == 1 and stage == CHUNK:
-                    return
-                level -= 1
-                descending = False
-
-
-@kernel()
-def _chunk_of(
-    board,  # IN   int64  a board of round 1
-    num_chunks,  # IN   int64
-    links,  # IN   BoardLinks
-):
-    """Return the chunk that a board belongs to when boards are cut at num_boards * chunk // num_chunks."""
-    place = board - links.child_begin[0]
-    num_boards = links.child_end[0] - links.child_begin[0]
-    chunk = place * num_chunks // num_boards
-    while num_boards * (chunk + 1) // num_chunks <= place:
-        chunk += 1
-    return chunk
-
-
-@kernel()
-def walk(
-    stage,  # IN   int64
-    chunk,  # IN   int64
-    num_chunks,  # IN   int64
-    first_player,  # IN   int64
-    last_player,  # IN   int64  players from first to last - 1 are walked in turn
-    mode,  # IN   int64
-    steps,  # IN   float64[iterations, 2, 5]  the update rule's factors
-    initial,  # IN   (float[cells], float[cells])
-    opponent_scales,  # IN   float64[2]
-    tree,  # IN   WalkTree
-    links,  # IN   BoardLinks
-    cells,  # IN   (PlayerCells, PlayerCells)
-    tables,  # INOUT Tables
-    above,  # IN   float[...]
-    scratch,  # INOUT Scratch  the root's values are the first row of `value`
-    sums,  # TMP  float[...]
-):
-    """Walk once for each iteration and player. The one entry point, because each takes long to compile."""
-    for i in range(len(steps)):
-        for player in range(first_player, last_player):
-            _walk(
-                stage,
-                chunk,
-                num_chunks,
+            num_slots = plan.entry_slot[player, last_entry] - plan.entry_slot[player, first_entry]
+            begin = tables.begin[player, board] + slot_base * tables.rows[player, board]
+            rows = tables.rows[player, board]
+            source, regret, average = tables.source[player], tables.regret[player], tables.average[player]
+            bucketed = tables.bucketed[player, level] and mode != BEST
+            if bucketed:
+                gather_rows(
+                    tables.bucket[player],
+                    first_own - U(cell_begin[player, 0]),
+                    num_own,
+                    num_slots,
+                    begin,
+                    rows,
+                    source,
+                    width,
+                    scratch.played,
+                )
+                source, regret, average = scratch.played, scratch.learnt, scratch.averaged
+                for k in range(U(num_slots * width)):
+                    regret[k] = 0
+                    average[k] = 0
+            pull_values(
+                decisions,
+                first_decision,
+                last_decision,
                 player,
                 mode,
-                steps[i, player],
-                initial,
-                opponent_scales[player],
-                tree,
-                links,
-                cells,
-                tables,
-                above,
-                scratch,
-                sums,
+                scratch.plain_step if bucketed else step,
+                node_base,
+                entry_row[player, first_entry],
+                slot_base,
+                source,
+                regret,
+                average,
+                0 if bucketed else begin,
+                width if bucketed else rows,
+                num_own,
+                total,
+                reach_begins[player, level],
+                reach,
+                value_begin,
+                width,
+                value,
             )
+            if bucketed and mode == LEARN:
+                for which in range(2):
+                    scatter_rows(
+                        tables.bucket[player],
+                        first_own - U(cell_begin[player, 0]),
+                        num_own,
+                        cells.hands,
+                        first_own,
+                        num_slots,
+                        begin,
+                        rows,
+                        width,
+                        regret if which == 0 else average,
+                        tables.regret[player] if which == 0 else tables.average[player],
+                    )
+            if level == 0:
+                for c in range(num_own):
+                    root[U(player), c] = value[U(value_begin) + c]
+                break
+            if level == 1 and stage == WHOLE:
+                # Boards are cut into chunks at num_boards * chunk // num_chunks.
+                num_boards = boards.child_end[0] - boards.child_begin[0]
+                while num_boards * (which_chunk + 1) // num_chunks <= board - boards.child_begin[0]:
+                    which_chunk += 1
+            dealt = sums if level == 1 else scratch.deal
+            begin = which_chunk * chunk_size if level == 1 else scratch.deal_begin[level - 1]
+            add_deals(
+                entry_node,
+                first_entry,
+                last_entry,
+                cells.parent,
+                cells.deal_weight,
+                first_own,
+                num_own,
+                value_begin,
+                width,
+                value,
+                begin + (first_entry - frame[level, 2]) * widths[level - 1],
+                widths[level - 1],
+                dealt,
+            )
+            frame[level, 4] = last_entry
+            descending = True
+            if last_entry == frame[level, 3]:
+                frame[level, 4] = frame[level, 2]
+                frame[level, 0] += 1
+                if frame[level, 0] == frame[level, 1]:
+                    if level == 1 and stage == CHUNK:
+                        break
+                    level -= 1
+                    descending = False

@@ -18,6 +18,7 @@ def assign_rows(
     slot,  # OUT  int32[N], -1 where nobody acts
     num_slots,  # OUT  int64[2, R]
     entry_row,  # OUT  int32[2, E]
+    entry_slot,  # OUT  int32[2, E + 1], counted through all rounds, zero before
 ):
     """Number reach rows and slots through each round; parents come before their children."""
     for r in range(len(round_entry) - 1):
@@ -26,6 +27,8 @@ def assign_rows(
         for entry in range(round_entry[r], round_entry[r + 1]):
             entry_row[0, entry] = rows_0
             entry_row[1, entry] = rows_1
+            entry_slot[0, entry + 1] = entry_slot[0, entry]
+            entry_slot[1, entry + 1] = entry_slot[1, entry]
             first = entry_node[entry]
             for node in range(first, entry_node[entry + 1]):
                 above = parent[node]
@@ -42,3 +45,4 @@ def assign_rows(
                 if kind[node] == DECISION:
                     slot[node] = num_slots[player[node], r]
                     num_slots[player[node], r] += num_children[node]
+                    entry_slot[player[node], entry + 1] += num_children[node]

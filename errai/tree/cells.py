@@ -2,9 +2,9 @@
 
 A *cell* of a player at a board is a class of hands that nothing so far distinguishes: hands that the
 game's symmetry maps onto each other while the board stays. All vectors of the traversal
-(reach, values) run over the cells of one board. Cells are sorted by strength in the last round, so that a showdown is a sweep; the hands of a
-cell are contiguous and the first of them represents it. In a spot with given ranges there is no
-symmetry to use and every hand is a cell of its own.
+(reach, values) run over the cells of one board. Cells are sorted by strength in the last round, so that
+a showdown is a sweep; the hands of a cell are contiguous and the first of them represents it. In a
+spot with given ranges there is no symmetry to use and every hand is a cell of its own.
 
 Letters: B boards of all rounds, C cells of a player, H hands of a player over all boards.
 """
@@ -25,7 +25,7 @@ from errai.tree.memory import verify_memory
 NO_CARD = 52
 NO_CELL = -1
 
-BYTES_A_CELL = 4 * 6
+BYTES_A_CELL = 4 * 6 + 4
 BYTES_A_HAND = 2
 
 
@@ -42,6 +42,9 @@ class PlayerCells(NamedTuple):
         up_to: int32[C] opponent cells of the board that are not stronger.
         twin: int32[C] the opponent's cell, counted from the board's first, that holds the representative's
             own two cards, which inclusion and exclusion subtracts twice; `NO_CELL` for one-card hands.
+        card: uint8[C, 2] for each card of the representative, the least of the cards that the symmetry of
+            the board maps it onto; `NO_CARD` second where hands have one card.
+        card_count: uint8[C, 2] hands of the cell that hold this card; zero for the second of two alike.
     """
 
     cell_begin: npt.NDArray[np.int64]
@@ -52,6 +55,8 @@ class PlayerCells(NamedTuple):
     below: npt.NDArray[np.int32]
     up_to: npt.NDArray[np.int32]
     twin: npt.NDArray[np.int32]
+    card: npt.NDArray[np.uint8]
+    card_count: npt.NDArray[np.uint8]
 
 
 class BoardLinks(NamedTuple):
@@ -298,6 +303,7 @@ def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
         twin[known] = other.cell_of[board[known], same[known]]
     cards = np.full((len(own.hand), 2), NO_CARD, dtype=np.uint8)
     cards[:, :num_hole_cards] = own.hands[own.hand]
+    card, card_count = _card_classes(own, cards)
     return PlayerCells(
         cell_begin=own.cell_begin.astype(np.int64),
         parent_cell=own.parent_cell,
@@ -307,7 +313,41 @@ def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
         below=(np.searchsorted(keys, cell_keys, side="left") - board_begin).astype(np.int32),
         up_to=(np.searchsorted(keys, cell_keys, side="right") - board_begin).astype(np.int32),
         twin=twin,
+        card=card,
+        card_count=card_count,
     )
+
+
+def _card_classes(
+    own: _GroupedHands, cards: npt.NDArray[np.uint8]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return `card` and `card_count` of every cell.
+
+    A cell holds all images of its first hand, so where the two cards have different ranks all images of
+    each are the cell's cards of that rank. (Of a pair alone one could not tell which is whose image.)
+    """
+    num_cards = NO_CARD + 1
+    num_hands = np.diff(np.append(own.first, len(own.hand)))
+    cell = np.repeat(np.arange(len(own.first)), num_hands)
+    least = np.tile(np.arange(num_cards, dtype=np.uint8), (len(own.cell_begin) - 1, 1))
+    ranks = cards // 4
+    apart = ranks[:, 0] != ranks[:, 1]
+    for column in (0, 1):
+        # Hands have ascending cards, so a rank stays in its column throughout a cell.
+        lowest = np.minimum.reduceat(cards[:, column], own.first)
+        board, held = own.board[apart], cards[apart, column]
+        np.minimum.at(least, (board, held), lowest[cell[apart]])
+    of_hand = least[own.board[:, np.newaxis], cards]
+    card = of_hand[own.first]
+    assert (of_hand[:, :1] == card[cell]).any(axis=1).all()
+    assert (of_hand[:, 1:] == card[cell]).any(axis=1).all()
+    card_count = np.zeros((len(own.first), 2), dtype=np.uint8)
+    for column in (0, 1):
+        holds = (cards == card[cell, column, np.newaxis]).any(axis=1)
+        card_count[:, column] = np.bincount(cell[holds], minlength=len(own.first))
+    card_count[card[:, 1] == NO_CARD, 1] = 0
+    card_count[card[:, 0] == card[:, 1], 1] = 0
+    return card, card_count
 
 
 def _is_open(boards: npt.NDArray[np.uint8], hands: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:

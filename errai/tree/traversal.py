@@ -13,16 +13,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from errai.tree import _traversal as kernels
-from errai.tree._terminal import LANES, NUM_SUMS
+from errai.tree._lanes import LANES, TILE
+from errai.tree._terminal import NUM_SUMS
 from errai.tree.betting_tree import BettingTree
-from errai.tree.cells import Cells
+from errai.tree.cells import Cells, PlayerCells
 from errai.tree.memory import verify_memory
 from errai.tree.walk import WalkTree, walk_tree
 
@@ -35,6 +36,76 @@ MAX_BLOCK_BYTES = 1 << 20
 Floats = npt.NDArray[Any]
 
 
+class BoardArrays(NamedTuple):
+    """What kernels know of how boards follow each other, as in `BoardLinks`."""
+
+    child_begin: npt.NDArray[np.int64]
+    child_end: npt.NDArray[np.int64]
+
+
+class CellArrays(NamedTuple):
+    """What kernels know of the cells: those of the first player, then those of the second where they differ.
+
+    Attributes:
+        begin: int64[2, B + 1] the cells of each player at each board.
+        parent: int32[C] as in `PlayerCells`.
+        deal_weight: float[C] what the value of a cell adds to that of its parent cell: the chance of the
+            deal times the part of the parent's hands that are in the cell.
+        hands: float32[C] number of hands.
+        card: uint8[C, 2] as in `PlayerCells`.
+        card_count: uint8[C, 2].
+        below: int32[C].
+        up_to: int32[C].
+        twin: int32[C].
+        used_cards: uint8[...] all cards that occur in `card`.
+    """
+
+    begin: npt.NDArray[np.int64]
+    parent: npt.NDArray[np.int32]
+    deal_weight: Floats
+    hands: npt.NDArray[np.float32]
+    card: npt.NDArray[np.uint8]
+    card_count: npt.NDArray[np.uint8]
+    below: npt.NDArray[np.int32]
+    up_to: npt.NDArray[np.int32]
+    twin: npt.NDArray[np.int32]
+    used_cards: npt.NDArray[np.uint8]
+
+
+def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
+    first, second = cells.players
+    weights = [_deal_weights(cells, first, dtype)]
+    begin = np.stack([first.cell_begin, second.cell_begin])
+    joined = first
+    if second is not first:
+        weights.append(_deal_weights(cells, second, dtype))
+        begin[1] += begin[0, -1]
+        joined = PlayerCells(*(np.concatenate(arrays) for arrays in zip(first, second, strict=True)))
+    return CellArrays(
+        begin=begin,
+        parent=joined.parent_cell,
+        deal_weight=np.concatenate(weights),
+        hands=joined.multiplicity,
+        card=joined.card,
+        card_count=joined.card_count,
+        below=joined.below,
+        up_to=joined.up_to,
+        twin=joined.twin,
+        used_cards=np.unique(joined.card),
+    )
+
+
+def _deal_weights(cells: Cells, player: PlayerCells, dtype: np.dtype[Any]) -> Floats:
+    links, begin = cells.links, player.cell_begin
+    chance = np.repeat(links.deal_factor, np.diff(begin)) * player.multiplicity
+    # Boards are numbered in the order of their parents.
+    parents = np.repeat(np.arange(len(links.child_begin)), links.child_end - links.child_begin)
+    below = slice(int(begin[links.round_board[1]]), None)
+    first_above = np.repeat(begin[parents], np.diff(begin[links.round_board[1] :]))
+    chance[below] /= player.multiplicity[first_above + player.parent_cell[below]]
+    return chance.astype(dtype)
+
+
 class Scratch(NamedTuple):
     """Buffers of one thread. Rows of a round are `width[r]` apart.
 
@@ -42,33 +113,43 @@ class Scratch(NamedTuple):
         reach: float[...] reach rows, for player q in round r from `reach_begin[q, r]` on.
         reach_begin: int64[2, R].
         value: float[...] value rows, one a node of the block, in round r from `value_begin[r]` on.
-        sigma: float[...] strategy rows, at the place of the child that the action leads to.
         value_begin: int64[R].
+        waste: int64[1] a row of `value` that nobody reads.
         deal: float[...] sums over boards for the CHANCE nodes of a block, from `deal_begin[r]` on.
         deal_begin: int64[R].
-        width: int64[R] most cells at a board of the round.
+        width: int64[R] at least the most cells at a board of the round, a multiple of `TILE`.
         entries_at_once: int64[R] entries in a block.
         total: float[max width].
-        lanes_in: float[max width, LANES].
-        lanes_out: float[max width, LANES].
-        sums: float[NUM_SUMS, LANES].
+        lanes: float[3, max width, LANES] flat.
+        lane_sums: float[NUM_SUMS, LANES] flat.
+        lane_offsets: uint64[3, LANES].
+        lane_chips: float[2, LANES] flat.
         frame: int64[R, 5] the walk's stack.
+        plain_step: float64[5] a step that neither discounts nor floors, but for its last number.
+        played: float[...] slots of a block spread over its cells; empty where no round is bucketed.
+        learnt: float[...] the same for regrets.
+        averaged: float[...] the same for averages.
     """
 
     reach: Floats
     reach_begin: npt.NDArray[np.int64]
     value: Floats
-    sigma: Floats
     value_begin: npt.NDArray[np.int64]
+    waste: npt.NDArray[np.int64]
     deal: Floats
     deal_begin: npt.NDArray[np.int64]
     width: npt.NDArray[np.int64]
     entries_at_once: npt.NDArray[np.int64]
     total: Floats
-    lanes_in: Floats
-    lanes_out: Floats
-    sums: Floats
+    lanes: Floats
+    lane_sums: Floats
+    lane_offsets: npt.NDArray[np.uint64]
+    lane_chips: Floats
     frame: npt.NDArray[np.int64]
+    plain_step: npt.NDArray[np.float64]
+    played: Floats
+    learnt: Floats
+    averaged: Floats
 
 
 class Tables(NamedTuple):
@@ -174,6 +255,11 @@ class Traversal:
         ends = [int(player.cell_begin[1]) for player in cells.players]
         ones = [np.ones(end) for end in ends] if initial is None else list(initial)
         self.initial = (ones[0].astype(self.dtype), ones[1].astype(self.dtype))
+        self._initial = np.zeros((2, max(ends)), dtype=self.dtype)
+        for row, weights in zip(self._initial, self.initial, strict=True):
+            row[: len(weights)] = weights
+        self._boards = BoardArrays(cells.links.child_begin, cells.links.child_end)
+        self._cells = _cell_arrays(cells, self.dtype)
         self.hands = [
             player.multiplicity[:end].astype(np.float64)
             for player, end in zip(cells.players, ends, strict=True)
@@ -184,14 +270,19 @@ class Traversal:
         self.opponent_scales = np.array([total / self.num_pairs for total in totals])
         num_boards = int(cells.links.child_end[0] - cells.links.child_begin[0]) if cells.num_rounds > 1 else 0
         self.num_chunks = min(NUM_CHUNKS, num_boards)
-        next_entries = int(self.walk.round_entry[2] - self.walk.round_entry[1]) if cells.num_rounds > 1 else 0
-        shape = self._buffer_shape()
+        next_entries = (
+            int(self.walk.plan.round_entry[2] - self.walk.plan.round_entry[1]) if cells.num_rounds > 1 else 0
+        )
+        self._shape = shape = self._buffer_shape()
         sums = self.num_chunks * next_entries * int(shape["width"][0])
         threads = max(1, min(num_threads, self.num_chunks))
-        verify_memory((threads * shape["bytes"] + sums) * self.dtype.itemsize, "the buffers of the traversal")
+        verify_memory(
+            (threads * shape["numbers"] + sums) * self.dtype.itemsize, "the buffers of the traversal"
+        )
         # With more than one thread the first buffers hold the root while the others walk below it.
         self.scratch = [self._scratch(shape) for _ in range(threads + 1 if threads > 1 else 1)]
         self.sums = np.zeros(sums, dtype=self.dtype)
+        self.root_values = np.zeros((2, max(ends)), dtype=self.dtype)
 
     def _num_pairs(self) -> float:
         """Return the weight of all pairs of hands that share no card."""
@@ -216,20 +307,22 @@ class Traversal:
         return float((first * met).sum())
 
     def _buffer_shape(self) -> dict[str, Any]:
-        walk, cells = self.walk, self.cells
+        plan, cells = self.walk.plan, self.cells
         rounds = cells.num_rounds
-        width = np.array([cells.max_cells(r) for r in range(rounds)], dtype=np.int64)
+        width = np.array([-(-cells.max_cells(r) // TILE) * TILE for r in range(rounds)], dtype=np.int64)
         at_once = np.ones(rounds, dtype=np.int64)
         reach_begin = np.zeros((2, rounds), dtype=np.int64)
         value_begin = np.zeros(rounds, dtype=np.int64)
         deal_begin = np.zeros(rounds, dtype=np.int64)
-        reach_size = value_size = deal_size = 0
+        reach_size = value_size = deal_size = most_slots = 0
         for r in range(rounds):
-            first, last = int(walk.round_entry[r]), int(walk.round_entry[r + 1])
-            nodes = np.diff(walk.entry_node[first : last + 1])
+            first, last = int(plan.round_entry[r]), int(plan.round_entry[r + 1])
+            if first == last:  # nobody gets there, as below a line that ends before
+                continue
+            most_nodes = int(np.diff(plan.entry_node[first : last + 1]).max())
             row_bytes = int(width[r]) * self.dtype.itemsize
-            at_once[r] = max(1, min(last - first, MAX_BLOCK_BYTES // (3 * int(nodes.max()) * row_bytes)))
-            most_nodes = int(nodes.max()) * int(at_once[r])
+            at_once[r] = max(1, min(last - first, MAX_BLOCK_BYTES // (2 * most_nodes * row_bytes)))
+            most_nodes *= int(at_once[r])
             for q in range(2):
                 reach_begin[q, r] = reach_size
                 reach_size += most_nodes * int(width[r])  # at most one row a node
@@ -237,36 +330,55 @@ class Traversal:
             value_size += most_nodes * int(width[r])
             deal_begin[r] = deal_size
             deal_size += most_nodes * int(width[r])
+            most_slots = max(most_slots, most_nodes * int(width[r]))
         widest = int(width.max())
-        total = reach_size + 2 * value_size + deal_size + (1 + 2 * LANES) * widest
+        total = reach_size + value_size + deal_size + (2 + 3 * LANES) * widest
         return {
             "width": width,
             "entries_at_once": at_once,
             "reach_begin": reach_begin,
             "value_begin": value_begin,
             "deal_begin": deal_begin,
-            "sizes": (reach_size, value_size, deal_size, widest),
-            "bytes": total,
+            "waste": np.array([value_size]),
+            "sizes": (reach_size, value_size + widest, deal_size, widest),
+            "numbers": total,
+            "most_slots": most_slots,
         }
 
     def _scratch(self, shape: dict[str, Any]) -> Scratch:
         reach, value, deal, widest = shape["sizes"]
+        zeros = partial(np.zeros, dtype=self.dtype)
         return Scratch(
-            reach=np.zeros(reach, dtype=self.dtype),
+            reach=zeros(reach),
             reach_begin=shape["reach_begin"],
-            value=np.zeros(value, dtype=self.dtype),
-            sigma=np.zeros(value, dtype=self.dtype),
+            value=zeros(value),
             value_begin=shape["value_begin"],
-            deal=np.zeros(deal, dtype=self.dtype),
+            waste=shape["waste"],
+            deal=zeros(deal),
             deal_begin=shape["deal_begin"],
             width=shape["width"],
             entries_at_once=shape["entries_at_once"],
-            total=np.zeros(widest, dtype=self.dtype),
-            lanes_in=np.zeros(widest * LANES, dtype=self.dtype),
-            lanes_out=np.zeros(widest * LANES, dtype=self.dtype),
-            sums=np.zeros(NUM_SUMS * LANES, dtype=self.dtype),
+            total=zeros(widest),
+            lanes=zeros(3 * widest * LANES),
+            lane_sums=zeros(NUM_SUMS * LANES),
+            lane_offsets=np.zeros((3, LANES), dtype=np.uint64),
+            lane_chips=zeros(2 * LANES),
             frame=np.zeros((self.cells.num_rounds, 5), dtype=np.int64),
+            plain_step=np.array([1.0, 1.0, 0.0, 1.0, 0.0]),
+            played=zeros(0),
+            learnt=zeros(0),
+            averaged=zeros(0),
         )
+
+    def _allow_buckets(self) -> None:
+        """Make the buffers that only bucketed tables need."""
+        if len(self.scratch[0].played) == 0:
+            size = self._shape["most_slots"]
+            extra = {name: np.zeros(size, dtype=self.dtype) for name in ("played", "learnt", "averaged")}
+            self.scratch = [
+                scratch._replace(**{name: array.copy() for name, array in extra.items()})
+                for scratch in self.scratch
+            ]
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -275,8 +387,7 @@ class Traversal:
     def walk_once(self, player: int, mode: int, tables: Tables, step: npt.NDArray[np.float64]) -> Floats:
         """Traverse once for a player; returns the root's values, float[root cells], chips a hand."""
         self._walk(player, player + 1, mode, tables, np.broadcast_to(step, (1, 2, 5)).copy())
-        begin = int(self.scratch[0].value_begin[0])
-        return self.scratch[0].value[begin : begin + len(self.initial[player])].copy()
+        return self.root_values[player, : len(self.initial[player])].copy()
 
     def learn(self, tables: Tables, steps: npt.NDArray[np.float64]) -> None:
         """Run iterations in which the players learn in turn: steps float64[iterations, 2, 5]."""
@@ -290,6 +401,10 @@ class Traversal:
     def _walk(
         self, first_player: int, last_player: int, mode: int, tables: Tables, steps: npt.NDArray[np.float64]
     ) -> None:
+        # Threads that share a bucket would write over each other.
+        alone = len(self.scratch) == 1 or (mode == LEARN and bool(tables.bucketed.any()))
+        if tables.bucketed.any():
+            self._allow_buckets()
         main = self.scratch[0]
 
         def run(stage: int, chunk: int, above: Floats, scratch: Scratch) -> None:
@@ -301,18 +416,19 @@ class Traversal:
                 last_player,
                 mode,
                 steps,
-                self.initial,
+                self._initial,
                 self.opponent_scales,
-                self.walk,
-                self.cells.links,
-                self.cells.players,
+                self.walk.plan,
+                self._boards,
+                self._cells,
                 tables,
                 above,
                 scratch,
                 self.sums,
+                self.root_values,
             )
 
-        if len(self.scratch) == 1:
+        if alone:
             run(kernels.WHOLE, 0, main.reach, main)
             return
         run(kernels.DOWN, 0, main.reach, main)

@@ -8,7 +8,7 @@ neighbouring entries is a block of neighbouring rows, nodes and slots.
 Letters: N nodes, R rounds, E entries of all rounds.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,46 +17,60 @@ from errai.tree import _walk
 from errai.tree.betting_tree import CHALLENGE, CHANCE, DECISION, FOLD, SHOWDOWN, BettingTree
 
 
+class WalkPlan(NamedTuple):
+    """What kernels know of the betting. Rows are counted from the start of the round.
+
+    Attributes:
+        decisions: int32[D, 7] for each decision, in the order of nodes: who acts, the number of actions, the
+            node, its first child, its first slot, the reach row of who acts there, and at the first child.
+        decision_begin: int32[E + 1] the decisions of each entry.
+        leaves: int32[L, 3] for each player, the reach rows of the opponent that end somewhere: the row, the
+            showdown that it ends at and the fold, -1 for none.
+        leaf_chips: float64[L, 2] what the player wins there at a showdown and at a fold.
+        leaf_begin: int32[2, 2, E + 1] the leaves of each player: with showdowns, with folds alone.
+        round_entry: int32[R + 1] the entries of each round.
+        entry_node: int32[E + 1] first node of each entry's block.
+        entry_row: int32[2, E] reach rows before each entry in its round.
+        entry_slot: int32[2, E + 1] slots before each entry, counted through all rounds.
+        entry_parent: int32[E] the CHANCE node that each entry follows; -1 at the root.
+        parent_row: int32[2, E] the reach rows of that node.
+        next_begin: int32[E + 1] the entries of the next round that follow each entry.
+    """
+
+    decisions: npt.NDArray[np.int32]
+    decision_begin: npt.NDArray[np.int32]
+    leaves: npt.NDArray[np.int32]
+    leaf_chips: npt.NDArray[np.float64]
+    leaf_begin: npt.NDArray[np.int32]
+    round_entry: npt.NDArray[np.int32]
+    entry_node: npt.NDArray[np.int32]
+    entry_row: npt.NDArray[np.int32]
+    entry_slot: npt.NDArray[np.int32]
+    entry_parent: npt.NDArray[np.int32]
+    parent_row: npt.NDArray[np.int32]
+    next_begin: npt.NDArray[np.int32]
+
+
 class WalkTree(NamedTuple):
-    """What kernels know of the betting.
+    """The betting with its slots numbered.
 
     Attributes:
         kind: int8[N] as in `BettingTree`.
         player: int8[N] who acts, or who folded.
-        first_child: int32[N].
         num_children: int32[N].
-        reach_row: int32[2, N] the row of each player's reach, counted from the start of the round.
         slot: int32[N] first slot of a decision among its player's slots of the round.
         amount: float64[N] chips that change hands at a leaf.
-        next_entry: int32[N] for a CHANCE node, which of all entries the next round starts at.
-        round_entry: int32[R + 1] the entries of each round.
-        entry_node: int32[E + 1] first node of each entry's block.
-        entry_row: int32[2, E] reach rows before each entry in its round.
-        entry_parent: int32[E] the CHANCE node that each entry follows; -1 at the root.
         num_slots: int64[2, R] slots of each player in a round.
-        showdown_begin: int32[E + 1] where the showdowns of each entry begin in `showdowns`.
-        showdowns: int32[...] nodes.
-        fold_begin: int32[E + 1] the same for folds.
-        folds: int32[...] nodes.
+        plan: the same for kernels.
     """
 
     kind: npt.NDArray[np.int8]
     player: npt.NDArray[np.int8]
-    first_child: npt.NDArray[np.int32]
     num_children: npt.NDArray[np.int32]
-    reach_row: npt.NDArray[np.int32]
     slot: npt.NDArray[np.int32]
     amount: npt.NDArray[np.float64]
-    next_entry: npt.NDArray[np.int32]
-    round_entry: npt.NDArray[np.int32]
-    entry_node: npt.NDArray[np.int32]
-    entry_row: npt.NDArray[np.int32]
-    entry_parent: npt.NDArray[np.int32]
     num_slots: npt.NDArray[np.int64]
-    showdown_begin: npt.NDArray[np.int32]
-    showdowns: npt.NDArray[np.int32]
-    fold_begin: npt.NDArray[np.int32]
-    folds: npt.NDArray[np.int32]
+    plan: WalkPlan
 
 
 def walk_tree(tree: BettingTree) -> WalkTree:
@@ -68,6 +82,7 @@ def walk_tree(tree: BettingTree) -> WalkTree:
     slot = np.full(tree.num_nodes, -1, dtype=np.int32)
     num_slots = np.zeros((2, tree.num_rounds), dtype=np.int64)
     entry_row = np.zeros((2, len(entries)), dtype=np.int32)
+    entry_slot = np.zeros((2, len(entries) + 1), dtype=np.int32)
     _walk.assign_rows(
         tree.parent,
         tree.kind,
@@ -79,39 +94,92 @@ def walk_tree(tree: BettingTree) -> WalkTree:
         slot,
         num_slots,
         entry_row,
+        entry_slot,
     )
-    next_entry = np.full(tree.num_nodes, -1, dtype=np.int32)
+    nodes = np.flatnonzero(tree.kind == DECISION)
+    who, first_child = tree.player[nodes], tree.first_child[nodes]
+    decisions = np.stack(
+        [
+            who,
+            tree.num_children[nodes],
+            nodes,
+            first_child,
+            slot[nodes],
+            reach_row[who, nodes],
+            reach_row[who, first_child],
+        ],
+        axis=1,
+    ).astype(np.int32)
+    # Entries are numbered in the order of the CHANCE nodes that they follow.
     closing = np.flatnonzero(tree.kind == CHANCE)
-    next_entry[closing] = np.searchsorted(entries, tree.first_child[closing])
-    leaves = []
-    for kinds in ((SHOWDOWN, CHALLENGE), (FOLD,)):
-        nodes = np.flatnonzero(np.isin(tree.kind, kinds)).astype(np.int32)
-        leaves += [np.searchsorted(nodes, entry_node).astype(np.int32), nodes]
-    # A folder loses what it had put in; at a showdown both have put in the same, or the lesser counts.
+    next_begin = (1 + np.searchsorted(closing, entry_node)).astype(np.int32)
+    entry_parent = tree.parent[entries].astype(np.int32)
+    # At a showdown both have put in the same, or the lesser counts. A folder loses what it had put in.
     amount = tree.chips.min(axis=1).astype(np.float64)
     folded = np.flatnonzero(tree.kind == FOLD)
     amount[folded] = tree.chips[folded, tree.player[folded]]
+    leaves, leaf_chips, leaf_begin = _leaves(tree, reach_row, entry_node, amount)
     return WalkTree(
         kind=np.ascontiguousarray(tree.kind),
         player=np.ascontiguousarray(tree.player),
-        first_child=np.ascontiguousarray(tree.first_child),
         num_children=tree.num_children.astype(np.int32),
-        reach_row=reach_row,
         slot=slot,
         amount=amount,
-        next_entry=next_entry,
-        round_entry=round_entry,
-        entry_node=entry_node,
-        entry_row=entry_row,
-        entry_parent=tree.parent[entries].astype(np.int32),
         num_slots=num_slots,
-        showdown_begin=leaves[0],
-        showdowns=leaves[1],
-        fold_begin=leaves[2],
-        folds=leaves[3],
+        plan=WalkPlan(
+            decisions=np.ascontiguousarray(decisions),
+            decision_begin=np.searchsorted(nodes, entry_node).astype(np.int32),
+            leaves=leaves,
+            leaf_chips=leaf_chips,
+            leaf_begin=leaf_begin,
+            round_entry=round_entry,
+            entry_node=entry_node,
+            entry_row=entry_row,
+            entry_slot=entry_slot,
+            entry_parent=entry_parent,
+            parent_row=np.where(entry_parent >= 0, reach_row[:, entry_parent], 0).astype(np.int32),
+            next_begin=next_begin,
+        ),
     )
 
 
-def decision_nodes(tree: BettingTree) -> npt.NDArray[np.int64]:
-    """Return the nodes at which somebody acts."""
-    return np.flatnonzero(tree.kind == DECISION)
+def _leaves(
+    tree: BettingTree,
+    reach_row: npt.NDArray[np.int32],
+    entry_node: npt.NDArray[np.int32],
+    amount: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """List for each player the reach rows of the opponent that end, a showdown and a fold side by side."""
+    showdowns = np.flatnonzero(np.isin(tree.kind, (SHOWDOWN, CHALLENGE)))
+    folds = np.flatnonzero(tree.kind == FOLD)
+    parts: list[npt.NDArray[Any]] = []
+    chips: list[npt.NDArray[np.float64]] = []
+    begins = np.zeros((2, 2, len(entry_node)), dtype=np.int32)
+    before = 0
+    for player in (0, 1):
+        won = np.where(tree.player[folds] == player, -amount[folds], amount[folds])
+        # Rows are numbered anew in each round: with the round they are unique.
+        rows = tree.round.astype(np.int64) << 32 | reach_row[1 - player]
+        partner = _partners(rows[showdowns], rows[folds])
+        alone = np.setdiff1d(np.arange(len(folds)), partner)
+        fold_node = np.append(folds, -1)[partner]
+        fold_won = np.append(won, 0.0)[partner]
+        nothing = np.zeros(len(alone))
+        parts.append(np.stack([reach_row[1 - player, showdowns], showdowns, fold_node], axis=1))
+        chips.append(np.stack([amount[showdowns], fold_won], axis=1))
+        parts.append(np.stack([reach_row[1 - player, folds[alone]], nothing - 1, folds[alone]], axis=1))
+        chips.append(np.stack([nothing, won[alone]], axis=1))
+        for which, nodes in enumerate((showdowns, folds[alone])):
+            begins[player, which] = before + np.searchsorted(nodes, entry_node)
+            before += len(nodes)
+    return np.concatenate(parts).astype(np.int32), np.concatenate(chips), begins
+
+
+def _partners(
+    showdown_rows: npt.NDArray[np.int64], fold_rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return for each showdown a fold with the same row that no other showdown has, or -1."""
+    partner = np.full(len(showdown_rows), -1)
+    _, showdown, fold = np.intersect1d(showdown_rows, fold_rows, return_indices=True)
+    partner[showdown] = fold
+    return partner
