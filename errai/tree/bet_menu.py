@@ -3,7 +3,7 @@
 Text: sizes are joined by `,`; the menus of the first bet, the first raise, the second raise ... of a
 round by `|`; rounds by `/`. The last menu of a round serves all later raises, the last round's all
 later rounds. So `1p,all-in` is one menu for everything, and `0.5p,1p|1p,all-in / 1p|all-in` gives the
-first round two menus and every later round two others.
+first round two menus and every later round two others. `none` in the place of a menu offers no raise.
 
 A size is `0.5p` or `50%` (a call plus that part of the pot after calling), `min` (the least legal
 raise) or `all-in` (also `a`). A size below the least legal raise becomes that raise; one beyond the
@@ -21,6 +21,7 @@ from errai.games.betting import BettingState
 
 ALL_IN = "all-in"
 MIN_RAISE = "min"
+NO_RAISE = "none"
 
 Size = Fraction | str
 """A fraction of the pot, `ALL_IN` or `MIN_RAISE`."""
@@ -38,12 +39,17 @@ class BetMenu:
         max_raises: bets and raises allowed in a round by the menu; None leaves it to the rules.
         force_all_in: a raise is made all-in where it would leave less than this part of the pot.
         text: the menu as it was given.
+        chip: raises by a part of the pot are rounded to multiples of it.
+        by_position: [position] menus where they differ by position, which then stand for all of the above;
+            empty otherwise.
     """
 
     sizes: tuple[tuple[tuple[Size, ...], ...], ...]
     max_raises: int | None
     force_all_in: Fraction
     text: str
+    chip: int = 1
+    by_position: tuple["BetMenu", ...] = ()
 
     @staticmethod
     def parse(text: str, max_raises: int | None = None, force_all_in: float | str = 0) -> "BetMenu":
@@ -61,13 +67,14 @@ class BetMenu:
                 "is allowed"
             )
         rounds = tuple(
-            tuple(tuple(_parse_size(size, text) for size in menu.split(",")) for menu in one_round.split("|"))
-            for one_round in text.split("/")
+            tuple(_parse_sizes(menu, text) for menu in one_round.split("|")) for one_round in text.split("/")
         )
         return BetMenu(rounds, max_raises, threshold, text)
 
     def raise_totals(self, state: BettingState) -> list[int]:
         """Return the totals, ascending and distinct, that the player to act may raise to."""
+        if self.by_position:
+            return self.by_position[state.player].raise_totals(state)
         bounds = state.raise_bounds()
         if bounds is None or (self.max_raises is not None and state.num_raises >= self.max_raises):
             return []
@@ -89,7 +96,7 @@ class BetMenu:
         else:
             assert isinstance(size, Fraction)
             pot_after_call = sum(state.spent) + state.to_call
-            total = max(least, state.largest + _round_half_up(size * pot_after_call))
+            total = max(least, state.largest + self.chip * _round_half_up(size * pot_after_call / self.chip))
         dead = sum(chips for chips, folded in zip(state.spent, state.folded, strict=True) if folded)
         pot_if_called = 2 * total + dead
         if total >= greatest or greatest - total < self.force_all_in * pot_if_called:
@@ -107,6 +114,12 @@ def raise_totals(state: BettingState, menu: BetMenu | None) -> Sequence[int]:
 
 def _round_half_up(chips: Fraction) -> int:
     return int((2 * chips + 1) // 2)
+
+
+def _parse_sizes(text: str, menu: str) -> tuple[Size, ...]:
+    if text.strip().lower() == NO_RAISE:
+        return ()
+    return tuple(_parse_size(size, menu) for size in text.split(","))
 
 
 def _parse_size(text: str, menu: str) -> Size:

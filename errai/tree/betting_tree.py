@@ -182,12 +182,15 @@ class RoundCount:
 class TreePlan:
     """The count pass: the templates of every round and how often each is stamped."""
 
-    def __init__(self, rules: PokerRules, menu: BetMenu | None = None) -> None:
+    def __init__(
+        self, rules: PokerRules, menu: BetMenu | None = None, start: BettingState | None = None
+    ) -> None:
         """Find every template of the game.
 
         Args:
             rules: a two-player game.
             menu: bet sizes of a no-limit game; without it every legal size is a branch.
+            start: where the first round starts; after the blinds without it.
         """
         if rules.num_players != 2:
             raise UsageError(f"'{rules.name}' has {rules.num_players} players: trees are built for 2")
@@ -198,7 +201,7 @@ class TreePlan:
         self.templates: dict[_Key, Template] = {}
         self.occurrences: list[Counter[Any]] = []
         self._num_template_nodes = 0
-        start = BettingState.start(rules)
+        start = start or BettingState.start(rules)
         frontier: dict[_Key, BettingState] = {(0, start.spent, False): start}
         counts = Counter(dict.fromkeys(frontier, 1))
         for _ in range(rules.num_rounds):

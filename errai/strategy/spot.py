@@ -1,0 +1,482 @@
+"""`errai.solve_spot`: solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes.
+
+Steps: build the spot's tree (`errai.tree.spot_tree`), run an algorithm of the CFR family on it, measure the
+exact exploitability of the average strategy, keep that strategy with the expected values of both
+ranges. Position 0 (OOP) acts first in every round, position 1 (IP) second.
+
+Conventions: the pot counts as still to be won, so the expected values of both ranges sum to the pot; chips
+that a player puts in later are his cost, chips put in before a decision are not, so at any decision a
+fold is worth 0. Betting strings are the ACPC's, counted from the start of the spot: `c` checks or calls,
+`f` folds, `r` bets or raises, in a no-limit spot to a total of `rN` chips put in since the spot began;
+rounds are joined by `/`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.cards.deck import format_cards, parse_cards
+from errai.errors import UsageError
+from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, CHANCE, DECISION, TreePlan
+from errai.tree.public_tree import PublicTree
+from errai.tree.spot_tree import POSITIONS, SpotBetting, SpotTree, Texts, build_spot_tree, meeting_weight
+from errai.tree.traversal import EVALUATE, Floats, Traversal, closing
+from errai.tree.walk import walk_tree
+
+DEFAULT_ALGORITHM = "dcfr"
+MEASURE_EVERY = 10
+"""Iterations between measurements where a target is to be reached and nothing else is said."""
+
+_TOKEN = re.compile(r"/|f|c|r[0-9]*\.?[0-9]*")
+_NO_STEP = np.zeros(5)
+
+
+@dataclass(frozen=True)
+class SpotMeasurement:
+    """One point of a convergence curve.
+
+    Attributes:
+        iteration: iterations done.
+        seconds: time spent on iterations, measurements apart.
+        exploitability: of the average strategy, in chips.
+        exploitability_percent: the same in percent of the pot.
+    """
+
+    iteration: int
+    seconds: float
+    exploitability: float
+    exploitability_percent: float
+
+
+@dataclass(frozen=True, eq=False)
+class SpotTable:
+    """What a position plays at one decision, hand by hand.
+
+    Attributes:
+        betting: the betting that leads here.
+        board: all cards on the table.
+        position: who acts.
+        actions: as in betting strings.
+        hands: [hand] the hands that are possible here, as text, in the hand order.
+        weights: float64[hands] range weight times the probability of the player's own earlier actions.
+        frequencies: float64[hands] how often each hand is held here, given both ranges; the sum is 1.
+        probabilities: float64[hands, actions].
+        expected_values: float64[hands] in chips, NaN where no opponent's hand is possible; None after
+            the first round.
+        equities: float64[hands] share of the pot if all betting stopped; None after the first round.
+    """
+
+    betting: str
+    board: str
+    position: int
+    actions: tuple[str, ...]
+    hands: tuple[str, ...]
+    weights: npt.NDArray[np.float64]
+    frequencies: npt.NDArray[np.float64]
+    probabilities: npt.NDArray[np.float64]
+    expected_values: npt.NDArray[np.float64] | None
+    equities: npt.NDArray[np.float64] | None
+
+    def by_class(self) -> dict[str, tuple[float, tuple[float, ...]]]:
+        """Return for each class of hands (`AKs`, `77`) its frequency and its mean probabilities."""
+        classes: dict[str, list[int]] = {}
+        for i, hand in enumerate(self.hands):
+            high, low = hand[0], hand[2]
+            kind = "" if high == low else "s" if hand[1] == hand[3] else "o"
+            classes.setdefault(high + low + kind, []).append(i)
+        result = {}
+        for name, places in classes.items():
+            share = self.frequencies[places]
+            total = float(share.sum())
+            mean = share @ self.probabilities[places] / total if total else self.probabilities[places].mean(0)
+            result[name] = (total, tuple(mean.tolist()))
+        return result
+
+    @property
+    def mean_probabilities(self) -> npt.NDArray[np.float64]:
+        """Probability of each action over the whole range: float64[actions]."""
+        return self.frequencies @ self.probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class SpotResult:
+    """A solved spot.
+
+    Attributes:
+        spot: board, ranges, sizes and tree.
+        algorithm: which was used.
+        tables: [position] float[slots] the average strategy, played in proportion to the positive part.
+        expected_values: [position] chips of both ranges, summing to the pot.
+        measurements: convergence.
+    """
+
+    spot: SpotTree
+    algorithm: str
+    tables: tuple[Floats, Floats]
+    expected_values: tuple[float, float]
+    measurements: tuple[SpotMeasurement, ...]
+
+    @property
+    def exploitability(self) -> float:
+        """Mean over the positions of what a best response gains, in chips."""
+        return self.measurements[-1].exploitability
+
+    @property
+    def exploitability_percent(self) -> float:
+        """Exploitability in percent of the pot."""
+        return self.measurements[-1].exploitability_percent
+
+    @property
+    def iterations(self) -> int:
+        """Iterations done."""
+        return self.measurements[-1].iteration
+
+    def probabilities(self, betting: str, hand: str, board: str = "") -> dict[str, float]:
+        """Return the probability of each action of the player to act.
+
+        Args:
+            betting: such as `cr25` or `cc/`.
+            hand: the player's two cards.
+            board: the cards dealt since the spot began; the spot's own may stand before them.
+        """
+        node = self._find_node(betting)
+        player, numbers = self._player(node), self._board_numbers(node, board)
+        cards = sorted(parse_cards(hand))
+        held = self.spot.hands[player].tolist()
+        number = held.index(cards) if cards in held else -1
+        if number not in self._rows(player, numbers[-1]):
+            raise UsageError(
+                f"'{hand}' is not a hand that {POSITIONS[player]} can hold on "
+                f"'{self._board_text(numbers)}': a hand of the range that shares no card with it is allowed"
+            )
+        row = self._probabilities(node, numbers[-1])[number]
+        return dict(zip(self._actions(node), row.tolist(), strict=True))
+
+    def strategy(self, betting: str = "", board: str = "") -> SpotTable:
+        """Return what the player to act plays at a decision, hand by hand.
+
+        Args:
+            betting: such as `cr25` or `cc/`; empty for the first decision.
+            board: the cards dealt since the spot began; the spot's own may stand before them.
+        """
+        node = self._find_node(betting)
+        player, numbers = self._player(node), self._board_numbers(node, board)
+        reaches = self._reaches(node, numbers)
+        hands, others = self.spot.hands[player], self.spot.hands[1 - player]
+        shares = reaches[player] * meeting_weight(hands, others, reaches[1 - player])
+        total = shares.sum()
+        rows = np.sort(self._rows(player, numbers[-1]))
+        values = equities = None
+        if len(numbers) == 1:
+            values, equities = self._values(node, reaches)
+        return SpotTable(
+            betting=betting,
+            board=self._board_text(numbers),
+            position=player,
+            actions=tuple(self._actions(node)),
+            hands=tuple(format_cards(hand[::-1]) for hand in hands[rows]),
+            weights=reaches[player][rows],
+            frequencies=(shares / total if total > 0 else shares)[rows],
+            probabilities=self._probabilities(node, numbers[-1])[rows],
+            expected_values=None if values is None else values[rows],
+            equities=None if equities is None else equities[rows],
+        )
+
+    # Where things are
+
+    @property
+    def _tree(self) -> PublicTree:
+        return self.spot.tree
+
+    def _player(self, node: int) -> int:
+        return int(self._tree.betting.player[node])
+
+    def _actions(self, node: int) -> list[str]:
+        """Return the actions at a decision as text, raises in chips since the spot began."""
+        betting, spot = self._tree.betting, self.spot.betting
+        half = int(betting.chips[0, 0])
+        names = []
+        for child in betting.children(node):
+            action = int(betting.action[child])
+            if action in (ACTION_FOLD, ACTION_CALL):
+                names.append("f" if action == ACTION_FOLD else "c")
+            else:
+                names.append("r" if spot.limit else f"r{format_chips((action - half) * float(spot.unit))}")
+        return names
+
+    def _find_node(self, text: str) -> int:
+        """Return the decision that a betting string leads to; what leaves the tree is named."""
+        betting = self._tree.betting
+        node, position = 0, 0
+        while position < len(text):
+            token = _TOKEN.match(text, position)
+            names = ["/"] if betting.kind[node] == CHANCE else self._actions(node)
+            given = token.group() if token else text[position]
+            choice = _matching(given, names)
+            if choice is None:
+                raise UsageError(
+                    f"'{text}' leaves the spot's tree at position {position}, '{given}': "
+                    f"{', '.join(names) or 'nothing'} is possible there"
+                )
+            node = betting.children(node)[choice]
+            position += len(given)
+        while betting.kind[node] == CHANCE:
+            node = betting.children(node)[0]
+        if betting.kind[node] != DECISION:
+            raise UsageError(f"the hand is over after '{text}': nobody acts there")
+        return node
+
+    def _board_numbers(self, node: int, board: str) -> list[int]:
+        """Return the number of the board in each round up to a node's, the cards being named in order."""
+        links, round_index = self._tree.cells.links, int(self._tree.betting.round[node])
+        own = self.spot.board
+        cards = parse_cards(board)
+        if cards[: len(own)] == own:
+            cards = cards[len(own) :]
+        numbers = [0]
+        if len(cards) == round_index:
+            for r in range(1, round_index + 1):
+                same = (self._tree.cells.boards[r] == np.array([*own, *cards[:r]])).all(axis=1)
+                numbers += (int(links.round_board[r]) + np.flatnonzero(same)).tolist()
+        if len(numbers) != round_index + 1:
+            raise UsageError(
+                f"'{board}' is not a board of the {self.spot.rounds[round_index]}: "
+                f"{round_index} new cards after '{format_cards(own)}' are needed"
+            )
+        return numbers
+
+    def _board_text(self, numbers: list[int]) -> str:
+        cells, r = self._tree.cells, len(numbers) - 1
+        return format_cards(cells.boards[r][numbers[-1] - int(cells.links.round_board[r])])
+
+    def _rows(self, player: int, board: int) -> npt.NDArray[np.int64]:
+        """Return which hand each row of a player's tables at a board belongs to."""
+        cells = self._tree.cells
+        r = int(np.searchsorted(cells.links.round_board, board, side="right")) - 1
+        begin = cells.players[player].cell_begin
+        before = int(begin[cells.links.round_board[r]])
+        return cells.classes[player][r][int(begin[board]) - before : int(begin[board + 1]) - before]
+
+    def _slots(self, node: int, board: int) -> slice:
+        player, layout = self._player(node), self._tree.layout
+        rows = int(layout.rows[player, board])
+        begin = int(layout.begin[player, board]) + int(walk_tree(self._tree.betting).slot[node]) * rows
+        return slice(begin, begin + int(self._tree.betting.num_children[node]) * rows)
+
+    def _probabilities(self, node: int, board: int) -> npt.NDArray[np.float64]:
+        """Return float64[hands of the player, actions]; zeros for hands that the board blocks."""
+        player, actions = self._player(node), int(self._tree.betting.num_children[node])
+        slots = self.tables[player][self._slots(node, board)].reshape(actions, -1)
+        positive = np.maximum(slots.astype(np.float64), 0)
+        totals = positive.sum(axis=0)
+        known = totals > 0
+        result = np.zeros((len(self.spot.hands[player]), actions))
+        played = np.where(known, positive / np.where(known, totals, 1), 1 / actions)
+        result[self._rows(player, board)] = played.T
+        return result
+
+    def _path(self, node: int) -> list[tuple[int, int]]:
+        """Return the decisions above a node, each with the number of the action that leads on."""
+        betting, path = self._tree.betting, []
+        while node:
+            parent = int(betting.parent[node])
+            if betting.kind[parent] == DECISION:
+                path.append((parent, node - int(betting.first_child[parent])))
+            node = parent
+        return path[::-1]
+
+    def _reaches(self, node: int, boards: list[int]) -> list[npt.NDArray[np.float64]]:
+        """Return [position] float64[hands]: range weight times the probability of own actions."""
+        reaches = []
+        for q, weights in enumerate(self.spot.weights):
+            reach = np.zeros_like(weights)
+            rows = self._rows(q, boards[-1])
+            reach[rows] = weights[rows]
+            reaches.append(reach)
+        for above, action in self._path(node):
+            board = boards[int(self._tree.betting.round[above])]
+            reaches[self._player(above)] *= self._probabilities(above, board)[:, action]
+        return reaches
+
+    # Values of hands
+
+    def _values(
+        self, node: int, reaches: list[npt.NDArray[np.float64]]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return expected value and equity of each hand of the player at a decision of the first round.
+
+        Everybody is led to the decision with certainty, holding the hands that get there.
+        """
+        tables = (self.tables[0].copy(), self.tables[1].copy())
+        for above, action in self._path(node):
+            slots = self._slots(above, 0)
+            led = np.zeros((int(self._tree.betting.num_children[above]), int(self._rows_count(above))))
+            led[action] = 1
+            tables[self._player(above)][slots] = led.ravel()
+        player = self._player(node)
+        met = meeting_weight(self.spot.hands[player], self.spot.hands[1 - player], reaches[1 - player])
+        if not (reaches[player] * met).any():
+            nowhere = np.full(len(met), np.nan)
+            return nowhere, nowhere
+        unit = float(self.spot.betting.unit)
+        chips = int(self._tree.betting.chips[node, player])
+        values = _hand_values(self._tree, tables, player, reaches, met) + chips
+        check_down = _check_down(self.spot)
+        dealt = _hand_values(check_down, check_down.layout.zeros(tables[0].dtype), player, reaches, met)
+        half = int(check_down.betting.chips[0, 0])
+        return values * unit, (dealt / half + 1) / 2
+
+    def _rows_count(self, node: int) -> int:
+        return int(self._tree.layout.rows[self._player(node), 0])
+
+
+def _hand_values(
+    tree: PublicTree,
+    tables: tuple[Floats, Floats],
+    player: int,
+    reaches: list[npt.NDArray[np.float64]],
+    met: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return the net units that each hand wins from the hands it can meet; NaN where there are none."""
+    order = [tree.cells.classes[q][0] for q in range(2)]
+    initial = (reaches[0][order[0]], reaches[1][order[1]])
+    walk = Traversal(tree.betting, tree.cells, tables[0].dtype, 1, initial)
+    values = walk.walk_once(player, EVALUATE, tree.layout.tables(tables, tables, tables), _NO_STEP)
+    result = np.empty(len(met))
+    result[order[player]] = values
+    # The walk scales by the mean opponent; each hand meets its own.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(met > 0, result * walk.num_pairs / (reaches[player].sum() * met), np.nan)
+
+
+def _check_down(spot: SpotTree) -> PublicTree:
+    """Return the same spot without bets: its values are equities."""
+    betting = SpotBetting(spot.betting.pot, spot.betting.pot, ("none", "none"), ("none", "none"))
+    rules = betting.rules(len(spot.board))
+    nodes = TreePlan(rules, betting.menu(), betting.start(rules)).build()
+    return PublicTree(rules, betting.menu(), nodes, spot.tree.cells, spot.tree.weights)
+
+
+def _matching(given: str, names: list[str]) -> int | None:
+    """Return which action a token names; amounts may be written with fewer or more decimals."""
+    if given in names:
+        return names.index(given)
+    if len(given) > 1 and given[1:] != ".":
+        for i, name in enumerate(names):
+            if len(name) > 1 and name == f"r{format_chips(float(given[1:]))}":
+                return i
+    return None
+
+
+def format_chips(chips: float) -> str:
+    """Write an amount with at most four decimals and no zeros at the end.
+
+    >>> format_chips(12.50)
+    '12.5'
+    """
+    return f"{chips:.4f}".rstrip("0").rstrip(".")
+
+
+def solve_spot(
+    board: str,
+    ranges: Sequence[str | npt.ArrayLike],
+    pot: float,
+    stack: float | None = None,
+    bets: Texts | None = None,
+    raises: Texts | None = None,
+    force_all_in: float = 0.0,
+    iterations: int = 1000,
+    *,
+    limit: float | Sequence[float] | None = None,
+    max_raises: int | None = None,
+    chip: float | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    until: float | None = None,
+    seconds: float | None = None,
+    dtype: npt.DTypeLike = np.float32,
+    num_threads: int | None = None,
+    measure_every: int | None = None,
+    report: Callable[[SpotMeasurement], None] | None = None,
+) -> SpotResult:
+    """Solve one hold'em sub-game.
+
+    Args:
+        board: 3 to 5 cards, such as `QsJh2h7c`.
+        ranges: of the first to act (OOP) and of the other (IP), as text (`88+, AJs:0.5`) or float[1326].
+        pot: chips in the middle.
+        stack: chips behind of each player; may be left out in a limit spot.
+        bets: sizes of the first bet of a round, such as `50%, a`; rounds joined by `/`; a pair of texts by
+            position (`errai.tree.spot_tree` has the whole grammar).
+        raises: sizes of raises, such as `60%, a`: a call plus that part of the pot after calling.
+        force_all_in: a bet that would leave less than this part of the pot after a call becomes all-in.
+        iterations: at most so many.
+        limit: the bet size of a limit spot in chips, or one for each round; instead of bets and raises.
+        max_raises: bets and raises allowed in a round; 4 in limit spots without it, any number otherwise.
+        chip: round bet sizes to multiples of this many chips.
+        algorithm: `cfr`, `cfr+`, `linear-cfr` or `dcfr`.
+        until: stop at this exploitability, in percent of the pot.
+        seconds: stop after so much time.
+        dtype: of tables and values.
+        num_threads: all cores for large spots without it; the result does not depend on it.
+        measure_every: iterations between measurements of exploitability.
+        report: called after each measurement.
+    """
+    betting = SpotBetting.of(pot, stack, bets, raises, force_all_in, limit, max_raises, chip)
+    return solve_spot_tree(
+        build_spot_tree(board, ranges, betting),
+        iterations,
+        algorithm=algorithm,
+        until=until,
+        seconds=seconds,
+        dtype=dtype,
+        num_threads=num_threads,
+        measure_every=measure_every,
+        report=report,
+    )
+
+
+def solve_spot_tree(
+    spot: SpotTree,
+    iterations: int,
+    *,
+    algorithm: str = DEFAULT_ALGORITHM,
+    until: float | None = None,
+    seconds: float | None = None,
+    dtype: npt.DTypeLike = np.float32,
+    num_threads: int | None = None,
+    measure_every: int | None = None,
+    report: Callable[[SpotMeasurement], None] | None = None,
+) -> SpotResult:
+    """Solve a spot whose tree is built; arguments as in `solve_spot`."""
+    tree, pot = spot.tree, float(spot.betting.pot)
+    unit = float(spot.betting.unit)
+    if until is not None and not until > 0:
+        raise UsageError(f"a target of {until}% of the pot is impossible: more than 0 is allowed")
+    if measure_every is not None and measure_every < 1:
+        raise UsageError(
+            f"a measurement every {measure_every} iterations is impossible: 1 or more are allowed"
+        )
+    # The stop rule counts in thousandths of the least bet, which is one unit.
+    stop = StopRule(iterations, None if until is None else until / 100 * pot / unit * 1000, seconds)
+    if measure_every is None and until is not None:
+        measure_every = MEASURE_EVERY
+    points: list[SpotMeasurement] = []
+
+    def keep(measured: Measurement) -> None:
+        chips = measured.exploitability.chips * unit
+        points.append(SpotMeasurement(measured.iteration, measured.seconds, chips, 100 * chips / pot))
+        if report is not None:
+            report(points[-1])
+
+    solver = Solver(tree, configured_rule(algorithm), dtype, num_threads)
+    with closing(solver.walk) as walk:
+        run_solver(solver, stop, measure_every, keep)
+        tables = tree.layout.tables(solver.averages, solver.averages, solver.averages)
+        values = [walk.mean_value(q, walk.walk_once(q, EVALUATE, tables, _NO_STEP)) for q in range(2)]
+    # Both walks see one game of zero sum: their rounding errors are averaged and the sum is the pot.
+    first = pot / 2 + (values[0] - values[1]) / 2 * unit
+    return SpotResult(spot, algorithm, solver.averages, (first, pot - first), tuple(points))
