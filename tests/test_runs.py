@@ -225,7 +225,7 @@ def test_folders_that_hold_something_are_left_alone(run_folder: Path, tmp_path: 
         errai.load_strategy(tmp_path / "mine")
     with pytest.raises(UsageError, match=r"'.*letter' is neither a strategy nor a run"):
         errai.load_strategy(tmp_path / "mine" / "letter")
-    with pytest.raises(UsageError, match=r"'.*none' cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"'.*none' does not exist: one that Errai has saved"):
         errai.load_strategy(tmp_path / "none")
 
 

@@ -97,7 +97,7 @@ def size(
     from errai.games.catalogue import load_game
     from errai.tree.size import game_size
 
-    counted = game_size(load_game(game), _menu(bets, max_raises, force_all_in), buckets)
+    counted = game_size(load_game(game), menu_from_options(bets, max_raises, force_all_in), buckets)
     if json:
         print_json(_totals(counted) | {"rounds": [_round(counted, i) for i in range(len(counted.rounds))]})
     else:
@@ -121,7 +121,7 @@ def show(
     from errai.games.catalogue import load_game
     from errai.tree.show import show_subtree
 
-    lines = show_subtree(load_game(game), betting, depth, _menu(bets, max_raises, force_all_in))
+    lines = show_subtree(load_game(game), betting, depth, menu_from_options(bets, max_raises, force_all_in))
     if json:
         print_json({"game": game, "betting": betting, "lines": list(lines)})
         return
@@ -129,7 +129,8 @@ def show(
         print(line)
 
 
-def _menu(bets: str | None, max_raises: int | None, force_all_in: float) -> "BetMenu | None":
+def menu_from_options(bets: str | None, max_raises: int | None, force_all_in: float) -> "BetMenu | None":
+    """Return the menu that the options describe; None without one."""
     from errai.tree.bet_menu import BetMenu
 
     if bets is None:

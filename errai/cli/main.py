@@ -13,7 +13,7 @@ import typer
 import typer.main
 
 from errai import __version__
-from errai.cli import equity, games
+from errai.cli import equity, games, solve, spot
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -26,6 +26,9 @@ app = typer.Typer(
 app.command("games")(games.list_games)
 app.command("size")(games.size)
 app.command("show")(games.show)
+app.command("solve")(solve.solve_command)
+app.command("exploit")(solve.exploit_command)
+app.command("spot")(spot.spot_command)
 app.command("equity")(equity.equity_command)
 
 
@@ -55,7 +58,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         status = _run(arguments or ["--help"])
-    except (UsageError, typer.TyperException, KeyboardInterrupt, OSError) as error:
+    except (UsageError, typer.TyperException, KeyboardInterrupt, OSError, FloatingPointError) as error:
         _settle_output(error)
         if debug and not isinstance(error, BrokenPipeError):
             raise
@@ -104,6 +107,9 @@ def _explain(error: BaseException) -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "errai"
         return fail(f"{error.format_message().rstrip('.')}; '{command} --help' tells what is allowed")
+    if isinstance(error, FloatingPointError):  # a table went bad: not the user's doing
+        fail(str(error))
+        return 1
     if isinstance(error, OSError):
         about = f"'{error.filename}': " if error.filename else ""
         return fail(f"{about}{error.strerror or error}")

@@ -65,6 +65,12 @@ class Solver:
         self.iteration = 0
         self.seconds = 0.0
 
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the traversal's buffers."""
+        walk = self.walk
+        return walk.sums.nbytes + sum(array.nbytes for scratch in walk.scratch for array in scratch)
+
     def _tables(self, source: tuple[Floats, Floats]) -> Tables:
         return self.tree.layout.tables(source, self.regrets, self.averages)
 

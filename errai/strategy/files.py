@@ -28,7 +28,16 @@ from errai.games.rules import PokerRules
 from errai.response.exploitability import Exploitability
 from errai.solvers.solve import Measurement, Solver, StopRule
 from errai.strategy.strategy import Strategy
-from errai.tables.array_file import Array, checksum, is_array_file, read_array, write_array, write_text
+from errai.tables.array_file import (
+    Array,
+    ArrayHeader,
+    checksum,
+    is_array_file,
+    read_array,
+    read_header,
+    write_array,
+    write_text,
+)
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.public_tree import PublicTree
@@ -70,8 +79,7 @@ def load_strategy(path: str | Path) -> Strategy:
     """
     if Path(path).is_dir():
         return RunFolder(path).strategy()
-    if Path(path).exists() and not is_array_file(path):
-        raise UsageError(f"'{path}' is neither a strategy nor a run: one that Errai has saved is allowed")
+    _verify_array(path)
     header, tables = read_array(path)
     if header.name != _STRATEGY or header.fingerprint != _fingerprint_of(header.notes):
         raise UsageError(
@@ -83,6 +91,17 @@ def load_strategy(path: str | Path) -> Strategy:
     if header.shape != (first + second,):
         raise UsageError(f"'{path}' has {header.shape} numbers, where '{game.name}' needs {first + second:,}")
     return Strategy(tree, (tables[:first], tables[first:]))
+
+
+def saved_game(path: str | Path) -> tuple[Game, BetMenu | None]:
+    """Return the game and bet sizes of a saved strategy or run without reading its tables."""
+    if Path(path).is_dir():
+        about = RunFolder(path).configuration
+        return about.game, about.bets
+    _verify_array(path)
+    header = read_header(path)
+    _verify_strategy(header, path)
+    return restore_game(header.notes)
 
 
 def describe_game(game: Game, menu: BetMenu | None) -> dict[str, Any]:
@@ -114,6 +133,19 @@ def restore_game(about: dict[str, Any]) -> tuple[Game, BetMenu | None]:
         return game, None
     menu = BetMenu.parse(bets["menu"], bets.get("max_raises"))
     return game, replace(menu, force_all_in=Fraction(bets["force_all_in"]))
+
+
+def _verify_array(path: str | Path) -> None:
+    if not is_array_file(path):
+        why = "is neither a strategy nor a run" if Path(path).exists() else "does not exist"
+        raise UsageError(f"'{path}' {why}: one that Errai has saved is allowed")
+
+
+def _verify_strategy(header: ArrayHeader, path: str | Path) -> None:
+    if header.name != _STRATEGY or header.fingerprint != _fingerprint_of(header.notes):
+        raise UsageError(
+            f"'{path}' holds '{header.name}' and no strategy: a file of Strategy.save is allowed"
+        )
 
 
 def _is_catalogued(game: Game) -> bool:

@@ -25,6 +25,7 @@ from errai.tree.memory import format_bytes
 from errai.tree.public_tree import PublicTree
 
 LINEAR_PROGRAMME = "lp"
+DEFAULT_ITERATIONS = 1000
 CHECKPOINT_SECONDS = 600.0
 DTYPES = ("float32", "float64")
 
@@ -159,7 +160,7 @@ class Job:
 def prepare(
     game: Game,
     algorithm: str,
-    stop: StopRule,
+    stop: StopRule | None = None,
     *,
     seed: int = 0,
     bets: BetMenu | str | None = None,
@@ -172,7 +173,10 @@ def prepare(
     out: str | Path | None = None,
     resume: bool = False,
 ) -> Job:
-    """Configure and allocate a run; arguments as for `solve`."""
+    """Configure and allocate a run; arguments as for `solve`.
+
+    Without a stop rule a new run does `DEFAULT_ITERATIONS`, and one that goes on keeps its own.
+    """
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
     rule = configured_rule(algorithm, alternating, delay, discount)
     tree = PublicTree.of(game, menu)
@@ -184,6 +188,7 @@ def prepare(
         RunFolder(out).configuration.verify_same(configuration, out)
         return prepare_resumed(out, stop, num_threads=num_threads, measure_every=measure_every)
     solver = Solver(tree, rule, numbers, num_threads)
+    stop = stop or StopRule(DEFAULT_ITERATIONS)
     folder = None
     if out is not None:
         _verify_disk(out, sum(table.nbytes for table in solver_tables(solver).values()))
@@ -243,7 +248,7 @@ def _verify_disk(out: str | Path, table_bytes: int) -> None:
 def solve(
     game: Game,
     algorithm: str = "cfr+",
-    iterations: int = 1000,
+    iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
     *,
     bets: BetMenu | str | None = None,

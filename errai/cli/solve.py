@@ -1,0 +1,414 @@
+"""`errai solve`, `errai exploit`."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from errai.cli.games import Bets, ForceAllIn, MaxRaises, menu_from_options
+from errai.cli.output import Json, Seed, decimal_number, print_json, whole_number
+from errai.cli.progress import UNLIMITED, Interrupts, Progress, format_seconds
+from errai.errors import UsageError
+
+if TYPE_CHECKING:
+    from errai.games.catalogue import Game
+    from errai.solvers.solve import Measurement, StopRule
+    from errai.strategy.run import Job, Run
+    from errai.tree.bet_menu import BetMenu
+
+_MBB = re.compile(r"\s*([0-9.eE+-]+)\s*mbb(?:/g)?\s*")
+_TIME = re.compile(r"(?:([0-9.]+)d)?(?:([0-9.]+)h)?(?:([0-9.]+)m)?(?:([0-9.]+)s?)?")
+
+
+def _target(text: str) -> float:
+    """Read an exploitability such as `1mbb`."""
+    match = _MBB.fullmatch(text)
+    try:
+        value = float(match[1]) if match else 0.0
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"'{text}' is not a target: an exploitability above 0 such as '1mbb' is allowed")
+    return value
+
+
+def _duration(text: str) -> float:
+    """Read a time such as `90`, `90s`, `10m` or `1h30m`, in seconds."""
+    match = _TIME.fullmatch(text.replace(" ", ""))
+    try:
+        parts = [float(part or 0) for part in match.groups()] if match else [0.0]
+    except ValueError:
+        parts = [0.0]
+    seconds = sum(part * length for part, length in zip(parts, (86400, 3600, 60, 1), strict=False))
+    if not seconds > 0:
+        raise UsageError(
+            f"'{text}' is not a time: seconds above 0, or such as '90s', '10m', '1h30m', are allowed"
+        )
+    return seconds
+
+
+def _exponents(text: str) -> tuple[float, float, float]:
+    """Read the three exponents of Discounted CFR."""
+    try:
+        alpha, beta, gamma = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(
+            f"'{text}' are not discount exponents: three numbers such as '1.5,0,2' are allowed"
+        ) from None
+    return alpha, beta, gamma
+
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        parser=whole_number,
+        metavar="INTEGER",
+        help="Threads; all cores for large games without it. The result does not depend on it.",
+    ),
+]
+
+
+def solve_command(
+    game: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[GAME]",
+            help="A game's name or an ACPC game file; may be left out with --resume.",
+            show_default=False,
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option("--algorithm", help="cfr, cfr+ (the default), linear-cfr, dcfr or lp.")
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            "--iterations",
+            parser=whole_number,
+            metavar="INTEGER",
+            help="At most so many; 1,000 where nothing else is to stop the run.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="TARGET", help="Stop at an exploitability such as '1mbb'."),
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="TIME", help="Stop after a time such as '90s' or '10m'.")
+    ] = None,
+    bets: Bets = None,
+    max_raises: MaxRaises = None,
+    force_all_in: ForceAllIn = 0.0,
+    threads: Threads = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help="Of the tables: float32 or float64; by size without it.")
+    ] = None,
+    alternating: Annotated[
+        bool | None,
+        typer.Option(
+            "--alternating/--simultaneous",
+            help="Whether the players learn in turn or at once.",
+            show_default=False,
+        ),
+    ] = None,
+    delay: Annotated[
+        int,
+        typer.Option(
+            "--delay", parser=whole_number, metavar="INTEGER", help="Iterations before averaging starts."
+        ),
+    ] = 0,
+    discount: Annotated[
+        str | None, typer.Option("--discount", metavar="A,B,C", help="Exponents of dcfr, such as '1.5,0,2'.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FOLDER", help="Save the run here, with checkpoints.")
+    ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(
+            "--checkpoint-every", parser=decimal_number, metavar="SECONDS", help="Time between checkpoints."
+        ),
+    ] = 600.0,
+    measure_every: Annotated[
+        int | None,
+        typer.Option(
+            "--measure-every",
+            parser=whole_number,
+            metavar="INTEGER",
+            help="Iterations between measurements of exploitability.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out; a run that is missing begins.")
+    ] = False,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the convergence, such as 'leduc.png'.")
+    ] = None,
+    json: Json = False,
+    seed: Seed = 0,
+) -> None:
+    """Solve a game."""
+    from errai.games.catalogue import load_game
+    from errai.strategy.run import LINEAR_PROGRAMME, prepare, prepare_resumed, solve_exactly
+
+    stop = _stop_rule(iterations, until, time)
+    _verify_picture(plot)
+    if resume and out is None:
+        raise UsageError("--resume goes on with the run in --out, which is missing")
+    if game is None:
+        if not resume:
+            raise UsageError("a game is missing: 'errai games' lists them")
+        fixed = {
+            "--algorithm": algorithm,
+            "--bets": bets,
+            "--dtype": dtype,
+            "--discount": discount,
+            "--delay": delay or None,
+            "--alternating": alternating,
+        }
+        if given := [name for name, value in fixed.items() if value is not None]:
+            raise UsageError(f"{given[0]} goes with a game: a run that is resumed keeps its own")
+        assert out is not None
+        job = prepare_resumed(out, stop, num_threads=threads, measure_every=measure_every)
+        _run_job(job, plot, checkpoint_every, json)
+        return
+    rules, menu = load_game(game), menu_from_options(bets, max_raises, force_all_in)
+    if algorithm == LINEAR_PROGRAMME:
+        if plot is not None:
+            raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
+        _tell_end(solve_exactly(rules, menu, seed=seed, out=out), LINEAR_PROGRAMME, {}, json)
+        return
+    if not json:
+        _tell_size(rules, menu, dtype, alternating is False)
+    job = prepare(
+        rules,
+        algorithm or "cfr+",
+        stop,
+        seed=seed,
+        bets=menu,
+        alternating=alternating,
+        delay=delay,
+        discount=_exponents(discount) if discount is not None else None,
+        dtype=dtype,
+        num_threads=threads,
+        measure_every=measure_every,
+        out=out,
+        resume=resume,
+    )
+    _run_job(job, plot, checkpoint_every, json)
+
+
+def _stop_rule(iterations: int | None, until: str | None, time: str | None) -> "StopRule | None":
+    from errai.solvers.solve import StopRule
+
+    if iterations is None and until is None and time is None:
+        return None
+    return StopRule(
+        iterations if iterations is not None else UNLIMITED,
+        _target(until) if until is not None else None,
+        _duration(time) if time is not None else None,
+    )
+
+
+def _verify_picture(plot: str | None) -> None:
+    """Find out before hours of work that a picture cannot be drawn."""
+    if plot is None:
+        return
+    from errai.strategy.plot import verify_plots
+
+    verify_plots()
+    if not Path(plot).absolute().parent.is_dir():
+        raise UsageError(f"'{plot}' cannot be drawn: its folder does not exist")
+
+
+def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simultaneous: bool) -> None:
+    """Print what a run will take before it is taken."""
+    from errai.tree.memory import format_bytes
+    from errai.tree.public_tree import SMALL_GAME_SLOTS
+    from errai.tree.size import game_size
+
+    counted = game_size(rules, menu)
+    slots = counted.table_slots
+    number_bytes = {"float32": 4, "float64": 8}.get(dtype or "", 8 if slots <= SMALL_GAME_SLOTS else 4)
+    print(
+        f"{counted.game}: {counted.table_infosets:,} information sets, {slots:,} slots; "
+        f"tables {format_bytes((3 if simultaneous else 2) * slots * number_bytes)}",
+        flush=True,
+    )
+
+
+def _run_job(job: "Job", plot: str | None, checkpoint_every: float, json: bool) -> None:
+    from errai.tree.memory import format_bytes
+
+    sizes = {
+        "slots": job.solver.tree.num_slots,
+        "table_bytes": job.table_bytes,
+        "buffer_bytes": job.solver.buffer_bytes,
+    }
+    if not json:
+        print(
+            f"tables of {job.solver.walk.dtype} {format_bytes(sizes['table_bytes'])}, "
+            f"buffers {format_bytes(sizes['buffer_bytes'])}, {_threads(job.solver.walk.num_threads)}"
+            + (f", disk for checkpoints {format_bytes(2 * sizes['table_bytes'])}" if job.folder else ""),
+            flush=True,
+        )
+    with Interrupts().heeded() as interrupts, Progress(job).shown() as progress:
+
+        def between() -> bool:
+            progress.tick()
+            return bool(interrupts)
+
+        run = job.run(progress.report, between, checkpoint_every)
+    if plot is not None and run.measurements:
+        run.plot(plot)
+    _tell_end(run, job.solver.rule.name, {**sizes, "seconds": job.solver.seconds}, json, job.solver.iteration)
+    if run.interrupted:
+        raise typer.Exit(128 + interrupts.signal_number)
+
+
+def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool, iterations: int = 0) -> None:
+    from errai.response.exploitability import expected_value, exploitability
+
+    # Whoever presses Ctrl-C does not want to wait for a last measurement.
+    measured = None if run.interrupted else exploitability(run.strategy)
+    value = None if run.interrupted else expected_value(run.strategy, run.strategy).positions[0]
+    name = run.strategy.game.name
+    if json:
+        print_json(
+            {
+                "game": name,
+                "algorithm": algorithm,
+                "iterations": iterations,
+                **more,
+                "value": value,
+                "exploitability_chips": measured.chips if measured else None,
+                "exploitability_mbb_per_game": measured.mbb_per_game if measured else None,
+                "best_response_values": list(measured.best_response_values) if measured else None,
+                "out": str(run.folder) if run.folder else None,
+                "interrupted": run.interrupted,
+                "measurements": [_point(measurement) for measurement in run.measurements],
+            }
+        )
+        return
+    if measured is None:
+        print(f"{name}: interrupted after {iterations:,} iterations")
+    else:
+        took = f" after {iterations:,} iterations in {format_seconds(more['seconds'])}" if more else ""
+        print(
+            f"{name}: value {value:.9f} chips for position 0, "
+            f"exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips){took}"
+        )
+    if run.folder is None:
+        print("not saved; --out FOLDER saves a run, so that it can be shown, measured and resumed")
+    elif run.interrupted:
+        print(f"saved in {run.folder}; go on with: errai solve --resume --out {run.folder}")
+    else:
+        print(f"saved in {run.folder}; next: errai show {run.folder}, errai exploit {run.folder}")
+
+
+def _threads(number: int) -> str:
+    return "1 thread" if number == 1 else f"{number} threads"
+
+
+def _point(measurement: "Measurement") -> dict[str, Any]:
+    return {
+        "iteration": measurement.iteration,
+        "seconds": measurement.seconds,
+        "mbb_per_game": measurement.exploitability.mbb_per_game,
+    }
+
+
+def exploit_command(
+    strategy: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A strategy or run that was saved, or with --game: always-call, always-raise, always-fold, "
+            "half or random.",
+        ),
+    ],
+    game: Annotated[
+        str | None, typer.Option("--game", metavar="GAME", help="The game that a simple agent plays.")
+    ] = None,
+    bets: Bets = None,
+    max_raises: MaxRaises = None,
+    force_all_in: ForceAllIn = 0.0,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say how long it would take here, and how much memory.")
+    ] = False,
+    json: Json = False,
+    seed: Seed = 0,
+) -> None:
+    """Measure exactly how much a best response wins from a strategy."""
+    from errai.games.catalogue import load_game
+    from errai.response.exploitability import exploitability
+    from errai.strategy.files import load_strategy, saved_game
+    from errai.strategy.simple import SIMPLE_RULES, simple_strategy
+
+    menu = menu_from_options(bets, max_raises, force_all_in)
+    is_simple = strategy in SIMPLE_RULES
+    if is_simple and game is None:
+        raise UsageError(f"'{strategy}' plays any game: --game says which")
+    if not is_simple and (game is not None or menu is not None):
+        if not Path(strategy).exists():
+            raise UsageError(
+                f"'{strategy}' is neither a file nor a simple agent: {', '.join(SIMPLE_RULES)} are allowed"
+            )
+        raise UsageError(f"'{strategy}' knows its game: --game and --bets go with simple agents")
+    if estimate:
+        rules, menu = (load_game(str(game)), menu) if is_simple else saved_game(strategy)
+        _tell_estimate(rules, menu, json)
+        return
+    played = simple_strategy(load_game(str(game)), strategy, menu) if is_simple else load_strategy(strategy)
+    measured = exploitability(played)
+    if json:
+        print_json(
+            {
+                "strategy": strategy,
+                "game": played.game.name,
+                "exploitability_chips": measured.chips,
+                "exploitability_mbb_per_game": measured.mbb_per_game,
+                "best_response_values": list(measured.best_response_values),
+            }
+        )
+        return
+    first, second = measured.best_response_values
+    print(
+        f"{strategy} in {played.game.name}: exploitability {measured.mbb_per_game:.6g} mbb/g "
+        f"({measured.chips:.6g} chips)"
+    )
+    print(f"  a best response wins {first:.6g} chips a game in position 0, {second:.6g} in position 1")
+
+
+def _tell_estimate(rules: "Game", menu: "BetMenu | None", json: bool) -> None:
+    from errai.strategy.estimate import estimate_exploitability
+    from errai.tree.memory import format_bytes
+
+    found = estimate_exploitability(rules, menu)
+    if json:
+        print_json(
+            {
+                "game": rules.name,
+                "steps": found.steps,
+                "seconds": found.seconds,
+                "threads": found.num_threads,
+                "sample": found.sample,
+                "table_bytes": found.table_bytes,
+                "hand_bytes": found.hand_bytes,
+                "fits": found.fits,
+            }
+        )
+        return
+    print(
+        f"{rules.name}: {found.steps:,} steps (a betting node with a hand at a board, for both positions), "
+        f"about {format_seconds(found.seconds)} here on {_threads(found.num_threads)}, "
+        f"at the pace of {found.sample} ({found.nanoseconds_a_step:.2f} ns a step)"
+    )
+    print(
+        f"  memory: {format_bytes(found.table_bytes)} for the strategy's tables and "
+        f"{format_bytes(found.hand_bytes)} for hands and boards, which "
+        + ("fits into" if found.fits else "does not fit into")
+        + f" the {format_bytes(found.free_bytes)} that are free"
+    )

@@ -1,0 +1,271 @@
+"""`errai solve` and `errai exploit`, as typed, and what stands behind them."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import errai
+from errai.cli.main import main
+from errai.cli.progress import format_seconds, seconds_to_go
+from errai.errors import UsageError
+from errai.response.exploitability import Exploitability
+from errai.solvers.solve import Measurement, StopRule
+from errai.strategy.estimate import estimate_exploitability
+from errai.strategy.simple import SIMPLE_RULES, simple_strategy
+from errai.tree.public_tree import PublicTree
+
+
+@pytest.fixture
+def run_errai(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Type a command in a folder of its own; returns status, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["errai", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        told = capsys.readouterr()
+        return int(left.value.code or 0), told.out, told.err
+
+    return run
+
+
+def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    status, out, err = run_errai("solve", "leduc", "--iterations", "100", "--out", "runs/a")
+    assert (status, err) == (0, "")
+    assert out.startswith("leduc: 288 information sets, 672 slots; tables 10.5 KiB\n")
+    assert re.search(r"value -0\.08\d+ chips for position 0, exploitability 13\.\d+ mbb/g", out)
+    assert "saved in runs/a; next: errai show runs/a, errai exploit runs/a" in out
+    status, out, _ = run_errai("exploit", "runs/a", "--json")
+    measured = errai.exploitability(errai.solve(errai.load_game("leduc"), iterations=100).strategy)
+    assert json.loads(out) == {
+        "strategy": "runs/a",
+        "game": "leduc",
+        "exploitability_chips": measured.chips,
+        "exploitability_mbb_per_game": measured.mbb_per_game,
+        "best_response_values": list(measured.best_response_values),
+    }
+    status, out, _ = run_errai("solve", "--resume", "--out", "runs/a", "--iterations", "150", "--json")
+    resumed = json.loads(out)
+    assert resumed["iterations"] == 150
+    straight = errai.solve(errai.load_game("leduc"), iterations=150).strategy
+    for table, expected in zip(errai.load_strategy("runs/a").tables, straight.tables, strict=True):
+        assert np.array_equal(table, expected)
+
+
+def test_until_time_and_plot(run_errai, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    status, out, _ = run_errai("solve", "kuhn", "--until", "1mbb", "--json", "--plot", "k.png")
+    solved = json.loads(out)
+    assert status == 0
+    assert solved["exploitability_mbb_per_game"] <= 1 < solved["measurements"][-2]["mbb_per_game"]
+    assert solved["value"] == pytest.approx(-1 / 18, abs=1e-3)
+    assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
+    status, out, _ = run_errai("solve", "kuhn", "--time", "0.2s", "--json")
+    solved = json.loads(out)
+    assert 0.2 <= solved["seconds"] < 10
+    assert solved["iterations"] > 100
+
+
+def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
+    status, out, _ = run_errai("solve", "kuhn", "--algorithm", "lp", "--out", "exact", "--json")
+    assert status == 0
+    assert json.loads(out)["value"] == pytest.approx(-1 / 18, abs=1e-9)
+    assert errai.exploitability(errai.load_strategy("exact")).chips == pytest.approx(0, abs=1e-9)
+    status, _, err = run_errai("solve", "--resume", "--out", "exact")
+    assert status == 2
+    assert "solved exactly by a linear programme: there is nothing to resume" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["solve"], "a game is missing"),
+        (["solve", "chess"], "'chess' is neither a game nor an ACPC game file"),
+        (["solve", "leduc", "--until", "3"], "'3' is not a target"),
+        (["solve", "leduc", "--until", "-1mbb"], "'-1mbb' is not a target"),
+        (["solve", "leduc", "--until", "1e999mbb"], "is not a target"),
+        (["solve", "leduc", "--time", "soon"], "'soon' is not a time"),
+        (["solve", "leduc", "--time", "0"], "'0' is not a time"),
+        (["solve", "leduc", "--time", "1.2.3s"], "is not a time"),
+        (["solve", "leduc", "--iterations", "0"], "0 iterations are impossible"),
+        (["solve", "leduc", "--iterations", "x"], "'x' is not a whole number"),
+        (["solve", "leduc", "--discount", "1,2"], "'1,2' are not discount exponents"),
+        (["solve", "leduc", "--discount", "1,2,3"], "'cfr+' takes no discount exponents"),
+        (["solve", "leduc", "--algorithm", "best"], "'best' is not an algorithm"),
+        (["solve", "leduc", "--delay", "-1"], "a delay of -1 iterations is impossible"),
+        (["solve", "leduc", "--threads", "0"], "0 threads are impossible"),
+        (["solve", "leduc", "--dtype", "int8"], "tables of 'int8' are impossible"),
+        (["solve", "leduc", "--max-raises", "2"], "go with --bets"),
+        (["solve", "leduc", "--resume"], "--resume goes on with the run in --out, which is missing"),
+        (["solve", "--resume", "--out", "none"], "'none' is not a run"),
+        (["solve", "--resume", "--out", "none", "--algorithm", "cfr"], "--algorithm goes with a game"),
+        (["solve", "leduc", "--plot", "none/a.png"], "its folder does not exist"),
+        (["solve", "leduc", "--iterations", "3", "--plot", "a.never"], "'a.never' cannot be drawn"),
+        (["solve", "kuhn", "--algorithm", "lp", "--plot", "a.png"], "lp has none"),
+        (["solve", "limit-holdem"], "of memory, and"),
+        (["exploit", "none"], "'none' does not exist"),
+        (["exploit", "always-call"], "--game says which"),
+        (["exploit", "always-win", "--game", "leduc"], "'always-win' is neither a file nor a simple agent"),
+        (["exploit", "/", "--game", "leduc"], "'/' knows its game"),
+        (["exploit", "random", "--game", "bluff-1-1", "--estimate"], "is a dice game"),
+    ],
+)
+def test_bad_input_is_one_sentence(run_errai, arguments: list[str], told: str) -> None:  # type: ignore[no-untyped-def]
+    status, _, err = run_errai(*arguments)
+    assert status == 2
+    assert told in err
+    assert err.startswith("errai: ")
+    assert err.count("\n") == 1
+
+
+def test_missing_matplotlib_is_told(run_errai, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, _, err = run_errai("solve", "leduc", "--plot", "a.png")
+    assert status == 2
+    assert "drawing needs matplotlib" in err
+    assert "errai[plots]" in err
+
+
+def start(*arguments: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "errai", *arguments],
+        cwd=cwd,
+        text=True,
+        stdout=subprocess.PIPE,
+        **more,  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_solve_saves_and_says_how_to_go_on(tmp_path: Path, number: int, status: int) -> None:
+    run = start("solve", "leduc", "--time", "10m", "--out", "run", cwd=tmp_path, stderr=subprocess.PIPE)
+    assert run.stderr is not None
+    assert "iteration" in run.stderr.readline() + run.stderr.readline()
+    run.send_signal(number)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == status
+    assert "ending after this iteration" in err
+    assert "go on with: errai solve --resume --out run" in out
+    assert "Traceback" not in err
+    done = int(re.search(r"interrupted after ([\d,]+) iterations", out)[1].replace(",", ""))  # type: ignore[index]
+    state = json.loads((tmp_path / "run" / "checkpoint.json").read_text())["state"]
+    assert state["iteration"] == done > 0
+
+
+def test_terminal_gets_a_bar(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    run = start("solve", "leduc", "--time", "2s", cwd=tmp_path, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:  # how a terminal says that the other side has left
+        pass
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert b"iteration" in shown
+    assert b"mbb/g" in shown
+    assert b"to go" in shown
+    assert "exploitability" in out
+    assert "iteration 1" not in out
+
+
+def test_estimate_answers_for_games_that_fit_nowhere(run_errai) -> None:  # type: ignore[no-untyped-def]
+    began = time.monotonic()
+    status, out, _ = run_errai("exploit", "always-call", "--game", "limit-holdem", "--estimate", "--json")
+    assert status == 0
+    assert time.monotonic() - began < 60
+    found = json.loads(out)
+    # The river's decisions alone: 5,670 betting sequences x canonical hands, for both positions.
+    assert found["steps"] > 2 * 5670 * 2_428_287_420
+    assert not found["fits"]
+    assert found["seconds"] > 3600
+    status, out, _ = run_errai("exploit", "always-call", "--game", "limit-holdem", "--estimate")
+    assert "does not fit" in out
+    assert "days here on" in out or "hours here on" in out
+
+
+def test_estimate_of_a_small_game_is_its_own_time() -> None:
+    found = estimate_exploitability(errai.load_game("leduc"))
+    assert found.sample == "leduc"
+    assert found.fits
+    tree = PublicTree.of(errai.load_game("leduc"))
+    nodes = np.diff(tree.betting.round_begin)
+    assert found.steps == 2 * sum(int(nodes[r]) * tree.cells.num_cells(0, r) for r in range(2))
+    assert found.table_bytes == 672 * 8
+    assert found.seconds < 1
+    with pytest.raises(UsageError, match="is a dice game"):
+        estimate_exploitability(errai.load_game("bluff-1-1"))
+
+
+@pytest.mark.parametrize("game", ["kuhn", "leduc", "holdem-1-2"])
+@pytest.mark.parametrize("name", list(SIMPLE_RULES))
+def test_simple_agents_play_as_their_description(game: str, name: str) -> None:
+    """Every table entry against the agent asked in words, decision by decision."""
+    rules = errai.load_game(game)
+
+    def choose(betting: str, hand: str, board: str, actions: list[str]) -> dict[str, float]:
+        raises = [action for action in actions if action.startswith("r")]
+        if name == "random":
+            return {action: 1 / len(actions) for action in actions}
+        if name == "always-fold":
+            return {"f" if "f" in actions else "c": 1.0}
+        if name == "always-call" or not raises:
+            return {"c": 1.0}
+        if name == "always-raise":
+            return {raises[0]: 1.0}
+        return {"c": 0.5, raises[0]: 0.5}
+
+    expected = errai.strategy_from_function(rules, choose)
+    found = simple_strategy(rules, name)
+    for table, other in zip(found.tables, expected.tables, strict=True):
+        assert np.array_equal(table, other)
+
+
+def test_exploitability_of_simple_agents(run_errai) -> None:  # type: ignore[no-untyped-def]
+    # Always-fold gives up its ante of 1 whenever it faces a bet.
+    status, out, _ = run_errai("exploit", "always-fold", "--game", "leduc", "--json")
+    assert status == 0
+    assert json.loads(out)["exploitability_mbb_per_game"] == pytest.approx(1000)
+    status, out, _ = run_errai("exploit", "always-fold", "--game", "holdem-1-1")
+    # The small blind is half a big blind, the big blind a whole one: 750 on average, as in limit hold'em.
+    assert "exploitability 750 mbb/g" in out
+    assert "wins 5 chips a game in position 0, 10 in position 1" in out
+    with pytest.raises(UsageError, match="'sometimes' is not a simple agent: always-fold, always-call"):
+        simple_strategy(errai.load_game("kuhn"), "sometimes")
+
+
+def test_simple_agents_raise_to_every_size_alike() -> None:
+    rule = SIMPLE_RULES["always-raise"]
+    assert rule(True, True, 4) == [0, 0, 0.25, 0.25, 0.25, 0.25]
+    assert SIMPLE_RULES["half"](False, True, 2) == [0.5, 0.25, 0.25]
+
+
+def test_times_in_words() -> None:
+    assert [format_seconds(seconds) for seconds in (0.01, 5, 100, 5400, 4e5, 1e9)] == [
+        "10.0 ms",
+        "5.0 s",
+        "1.7 minutes",
+        "1.5 hours",
+        "4.6 days",
+        "31.7 years",
+    ]
+
+
+def test_time_to_go_is_extrapolated() -> None:
+    """Exploitability 1000 / t: 1 mbb is reached at iteration 1,000."""
+    measurements = [Measurement(t, t / 10, Exploitability((1 / t, 1 / t), 1)) for t in (10, 20, 50, 100)]
+    assert seconds_to_go(measurements, 100, 0.1, StopRule(10**12, 1.0)) == pytest.approx(90)
+    assert seconds_to_go(measurements, 100, 0.1, StopRule(300, 1.0)) == pytest.approx(20)
+    assert seconds_to_go(measurements, 100, 0.1, StopRule(10**12, None, 15)) == pytest.approx(5)
+    assert seconds_to_go(measurements[:1], 10, 0.1, StopRule(10**12, 1.0)) is None
