@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from errai.solvers.matrix import solve_matrix as solve_matrix
     from errai.strategy.files import load_strategy as load_strategy
     from errai.strategy.run import solve as solve
+    from errai.strategy.spot import solve_spot as solve_spot
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
 
@@ -27,6 +28,7 @@ _HOMES = {
     "load_strategy": "errai.strategy.files",
     "solve": "errai.strategy.run",
     "solve_matrix": "errai.solvers.matrix",
+    "solve_spot": "errai.strategy.spot",
     "strategy_from_function": "errai.strategy.strategy",
     "uniform_strategy": "errai.strategy.strategy",
 }

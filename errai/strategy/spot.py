@@ -28,6 +28,11 @@ from errai.tree.traversal import EVALUATE, Floats, Traversal, closing
 from errai.tree.walk import walk_tree
 
 DEFAULT_ALGORITHM = "dcfr"
+SPOT_DISCOUNT = (1.5, 0.5, 2.0)
+"""Exponents of `dcfr` where none are given. River and turn spots need about half the iterations of `cfr+` to
+0.1% of the pot. With Discounted CFR's own beta of 0, which forgets negative regrets, turn spots are a
+little faster at first, but the strategy falls apart now and then and recovers over a hundred iterations.
+"""
 MEASURE_EVERY = 10
 """Iterations between measurements where a target is to be reached and nothing else is said."""
 
@@ -395,6 +400,7 @@ def solve_spot(
     max_raises: int | None = None,
     chip: float | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
+    discount: tuple[float, float, float] | None = None,
     until: float | None = None,
     seconds: float | None = None,
     dtype: npt.DTypeLike = np.float32,
@@ -418,6 +424,7 @@ def solve_spot(
         max_raises: bets and raises allowed in a round; 4 in limit spots without it, any number otherwise.
         chip: round bet sizes to multiples of this many chips.
         algorithm: `cfr`, `cfr+`, `linear-cfr` or `dcfr`.
+        discount: (alpha, beta, gamma) for `dcfr`; `SPOT_DISCOUNT` without it.
         until: stop at this exploitability, in percent of the pot.
         seconds: stop after so much time.
         dtype: of tables and values.
@@ -430,6 +437,7 @@ def solve_spot(
         build_spot_tree(board, ranges, betting),
         iterations,
         algorithm=algorithm,
+        discount=discount,
         until=until,
         seconds=seconds,
         dtype=dtype,
@@ -444,6 +452,7 @@ def solve_spot_tree(
     iterations: int,
     *,
     algorithm: str = DEFAULT_ALGORITHM,
+    discount: tuple[float, float, float] | None = None,
     until: float | None = None,
     seconds: float | None = None,
     dtype: npt.DTypeLike = np.float32,
@@ -472,7 +481,9 @@ def solve_spot_tree(
         if report is not None:
             report(points[-1])
 
-    solver = Solver(tree, configured_rule(algorithm), dtype, num_threads)
+    if discount is None and algorithm == "dcfr":
+        discount = SPOT_DISCOUNT
+    solver = Solver(tree, configured_rule(algorithm, discount=discount), dtype, num_threads)
     with closing(solver.walk) as walk:
         run_solver(solver, stop, measure_every, keep)
         tables = tree.layout.tables(solver.averages, solver.averages, solver.averages)

@@ -1,0 +1,270 @@
+"""`errai spot`."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from errai.cli.output import Json, Seed, decimal_number, print_json, print_table, whole_number
+from errai.errors import UsageError
+
+if TYPE_CHECKING:
+    from errai.strategy.spot import SpotMeasurement, SpotResult, SpotTable
+    from errai.tree.spot_tree import SpotTree
+
+BYTES_A_NUMBER = 4
+TABLES = 2
+"""Regrets and averages."""
+
+
+def percent(text: str | float) -> float:
+    """Read a part of the pot in percent, with or without its sign."""
+    try:
+        return float(str(text).strip().removesuffix("%"))
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a percentage such as '0.1%'") from None
+
+
+def _limit_bets(text: str) -> list[float]:
+    """Read bet sizes by round, joined by `/`."""
+    try:
+        return [float(size) for size in text.split("/")]
+    except ValueError:
+        raise UsageError(
+            f"'{text}' is not a limit: a bet size in chips, or one a round as in '10/20'"
+        ) from None
+
+
+def _number(name: str, text: str) -> Any:
+    return typer.Option(name, parser=decimal_number, metavar="NUMBER", help=text)
+
+
+def _whole(name: str, text: str) -> Any:
+    return typer.Option(name, parser=whole_number, metavar="INTEGER", help=text)
+
+
+def spot_command(
+    board: Annotated[str, typer.Option("--board", help="3 to 5 cards, such as 'QsJh2h7c'.")],
+    oop: Annotated[
+        str, typer.Option("--oop", metavar="RANGE", help="Range of the first to act: '88+,AJs:0.5'.")
+    ],
+    ip: Annotated[str, typer.Option("--ip", metavar="RANGE", help="Range of the second to act.")],
+    pot: Annotated[float, _number("--pot", "Chips in the middle.")],
+    stack: Annotated[float | None, _number("--stack", "Chips behind of each player.")] = None,
+    bets: Annotated[
+        str | None,
+        typer.Option(
+            "--bets",
+            metavar="SIZES",
+            help="First bets of a round: '50%,a' ('a' all-in, 'none' no bet); '/' parts rounds. [50%,a]",
+        ),
+    ] = None,
+    raises: Annotated[
+        str | None,
+        typer.Option(
+            "--raises",
+            metavar="SIZES",
+            help="Raises: a call plus this part of the pot after calling; "
+            "'/' parts rounds, '|' the first raise from the second. [60%,a]",
+        ),
+    ] = None,
+    ip_bets: Annotated[
+        str | None, typer.Option("--ip-bets", metavar="SIZES", help="First bets of IP, where they differ.")
+    ] = None,
+    ip_raises: Annotated[
+        str | None, typer.Option("--ip-raises", metavar="SIZES", help="Raises of IP, where they differ.")
+    ] = None,
+    force_all_in: Annotated[
+        float, _number("--force-all-in", "A bet leaving less than this part of the pot is all-in.")
+    ] = 0.0,
+    limit: Annotated[
+        str | None,
+        typer.Option("--limit", metavar="SIZES", help="Limit spot: bet size in chips, '/' parts rounds."),
+    ] = None,
+    max_raises: Annotated[
+        int | None, _whole("--max-raises", "Bets and raises a round; in limit spots 4 without it.")
+    ] = None,
+    chip: Annotated[float | None, _number("--chip", "Round bets to multiples of this.")] = None,
+    iterations: Annotated[int, _whole("--iterations", "At most so many.")] = 1000,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            "--until",
+            parser=percent,
+            metavar="PERCENT",
+            help="Stop at this exploitability, such as '0.1%' of the pot.",
+        ),
+    ] = None,
+    time: Annotated[float | None, _number("--time", "Stop after so many seconds.")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option("--algorithm", help="cfr, cfr+, linear-cfr or dcfr. [dcfr]")
+    ] = None,
+    threads: Annotated[int | None, _whole("--threads", "Without it all cores for large spots.")] = None,
+    show: Annotated[
+        str, typer.Option("--show", metavar="BETTING", help="Decision to print, such as 'cr25' or 'cc/'.")
+    ] = "",
+    show_board: Annotated[
+        str,
+        typer.Option("--show-board", metavar="CARDS", help="With --show: cards dealt since the spot began."),
+    ] = "",
+    hands: Annotated[bool, typer.Option("--hands", help="Print every hand instead of classes.")] = False,
+    json: Json = False,
+    seed: Seed = 0,
+) -> None:
+    """Solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes."""
+    from errai.strategy.spot import DEFAULT_ALGORITHM, solve_spot_tree
+    from errai.tree.spot_tree import SpotBetting, build_spot_tree
+
+    betting = SpotBetting.of(
+        pot,
+        stack,
+        _by_position(bets, ip_bets, "bets"),
+        _by_position(raises, ip_raises, "raises"),
+        force_all_in,
+        None if limit is None else _limit_bets(limit),
+        max_raises,
+        chip,
+    )
+    spot = build_spot_tree(board, (oop, ip), betting)
+    if not json:
+        _print_plan(spot)
+    with _progress(iterations) as report:
+        result = solve_spot_tree(
+            spot,
+            iterations,
+            algorithm=algorithm or DEFAULT_ALGORITHM,
+            until=until,
+            seconds=time,
+            num_threads=threads,
+            report=report,
+        )
+    table = result.strategy(show, show_board)
+    if json:
+        print_json(_as_json(result, table))
+    else:
+        _print_result(result)
+        _print_strategy(table, hands)
+
+
+def _by_position(both: str | None, second: str | None, what: str) -> str | tuple[str, str] | None:
+    if second is None:
+        return both
+    if both is None:
+        raise UsageError(f"--ip-{what} goes with --{what}, which is missing")
+    return both, second
+
+
+def _memory(spot: "SpotTree") -> int:
+    return TABLES * BYTES_A_NUMBER * spot.tree.num_slots
+
+
+def _print_plan(spot: "SpotTree") -> None:
+    """Say what will be solved and what it takes, before it is taken."""
+    from errai.cards.deck import format_cards
+    from errai.tree.memory import format_bytes
+
+    boards = spot.tree.cells.boards
+    print(f"{format_cards(spot.board)}: {len(spot.hands[0])} hands of OOP against {len(spot.hands[1])} of IP")
+    print(
+        f"  betting nodes {spot.tree.betting.num_nodes:,}, boards {sum(map(len, boards)):,}, "
+        f"slots {spot.tree.num_slots:,}"
+    )
+    print(f"  memory for regrets and averages: {format_bytes(_memory(spot))}", flush=True)
+
+
+@contextmanager
+def _progress(iterations: int) -> Iterator[Callable[["SpotMeasurement"], None]]:
+    """Show a bar with the exploitability on a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as bar:
+        task = bar.add_task("", total=iterations)
+
+        def report(measured: "SpotMeasurement") -> None:
+            text = f"exploitability {measured.exploitability_percent:.3g}% of the pot"
+            bar.update(task, completed=measured.iteration, description=text)
+
+        yield report
+
+
+def _print_result(result: "SpotResult") -> None:
+    last = result.measurements[-1]
+    print(f"{last.iteration:,} iterations of {result.algorithm} in {last.seconds:.3f} s")
+    print(
+        f"  exploitability {result.exploitability:.6g} chips, {result.exploitability_percent:.4g}% of the pot"
+    )
+    oop, ip = result.expected_values
+    print(f"  expected values: OOP {oop:.6g}, IP {ip:.6g} chips")
+
+
+def _print_strategy(table: "SpotTable", every_hand: bool) -> None:
+    from errai.tree.spot_tree import POSITIONS
+
+    after = f" after '{table.betting}'" if table.betting else ""
+    title = f"{POSITIONS[table.position]} on {table.board}{after}, in percent"
+    names = [{"f": "fold", "c": "check/call"}.get(action, action) for action in table.actions]
+    share = [100 * part for part in table.mean_probabilities.tolist()]
+    rows = [["all", "100.00", *(f"{part:.1f}" for part in share)]]
+    if not every_hand:
+        for name, (frequency, played) in sorted(table.by_class().items(), key=lambda item: -item[1][0]):
+            rows.append([name, f"{100 * frequency:.2f}", *(f"{100 * chance:.1f}" for chance in played)])
+        print_table(title, ["hands", "of range", *names], rows)
+        return
+    values, equities = table.expected_values, table.equities
+    if values is not None and equities is not None:
+        names += ["EV", "equity"]
+        rows[0] += ["", ""]
+    for i, hand in enumerate(table.hands):
+        row = [hand, f"{100 * table.frequencies[i]:.2f}"]
+        row += [f"{100 * chance:.1f}" for chance in table.probabilities[i].tolist()]
+        if values is not None and equities is not None:
+            row += [f"{values[i]:.3f}", f"{100 * equities[i]:.1f}"]
+        rows.append(row)
+    print_table(title, ["hand", "of range", *names], rows)
+
+
+def _as_json(result: "SpotResult", table: "SpotTable") -> dict[str, object]:
+    from errai.cards.deck import format_cards
+
+    spot = result.spot
+
+    def numbers(values: Any) -> list[float | None] | None:
+        return None if values is None else [None if x != x else x for x in values.tolist()]
+
+    return {
+        "board": format_cards(spot.board),
+        "pot": float(spot.betting.pot),
+        "num_hands": [len(hands) for hands in spot.hands],
+        "betting_nodes": spot.tree.betting.num_nodes,
+        "slots": spot.tree.num_slots,
+        "memory_bytes": _memory(spot),
+        "algorithm": result.algorithm,
+        "iterations": result.iterations,
+        "seconds": result.measurements[-1].seconds,
+        "expected_values": list(result.expected_values),
+        "exploitability": result.exploitability,
+        "exploitability_percent": result.exploitability_percent,
+        "strategy": {
+            "betting": table.betting,
+            "board": table.board,
+            "position": table.position,
+            "actions": list(table.actions),
+            "hands": list(table.hands),
+            "weights": table.weights.tolist(),
+            "frequencies": table.frequencies.tolist(),
+            "probabilities": table.probabilities.tolist(),
+            "expected_values": numbers(table.expected_values),
+            "equities": numbers(table.equities),
+        },
+    }
