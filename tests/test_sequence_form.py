@@ -177,9 +177,6 @@ def turn_spot(num_hands: int, seed: int):
     return build_betting_tree(rules), cells, board, (rng.random(num_hands), rng.random(num_hands))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="showdown_values groups own cells by up_to alone, which is wrong for unequal ranges"
-)
 @pytest.mark.parametrize(("spot", "num_hands"), [(river_spot, 30), (turn_spot, 8)])
 @pytest.mark.parametrize("seed", range(3))
 def test_spots_by_the_traversal(spot, num_hands, seed):

@@ -88,10 +88,12 @@ def _sweep(
     cell = U(0)
     while with_showdowns and cell < num_own:
         end_met = U(up_to[first_own + cell])
-        end = cell + U(1)
-        while end < num_own and U(up_to[first_own + end]) == end_met:
-            end += U(1)
         weaker = U(below[first_own + cell])
+        end = cell + U(1)
+        # Both must agree: where the opponent ties with one own strength and has nothing before the next,
+        # the two share `up_to` but not `below`.
+        while end < num_own and U(up_to[first_own + end]) == end_met and U(below[first_own + end]) == weaker:
+            end += U(1)
         _add_cells(reach, met, weaker, first_other, hands, card, card_count, sums)
         everything = load(sums, _ALL)
         for i in range(cell, end):
