@@ -13,7 +13,7 @@ import typer
 import typer.main
 
 from errai import __version__
-from errai.cli import equity, games, solve, spot
+from errai.cli import equity, games, reproduce, solve, spot
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -28,6 +28,7 @@ app.command("size")(games.size)
 app.command("show")(games.show)
 app.command("solve")(solve.solve_command)
 app.command("exploit")(solve.exploit_command)
+app.command("reproduce")(reproduce.reproduce_command)
 app.command("spot")(spot.spot_command)
 app.command("equity")(equity.equity_command)
 

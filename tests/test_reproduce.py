@@ -1,0 +1,111 @@
+"""`errai reproduce`: the published crossing points, the files, and the claims of the paper."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from errai.cli.main import main
+from errai.cli.reproduce import FIGURES, _points
+
+
+def reproduce(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["errai", "reproduce", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    told = capsys.readouterr()
+    return int(left.value.code or 0), told.out, told.err
+
+
+def test_matching_pennies_cross_where_published(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tammelin et al. 2015, "Matrix Games": 1e-3 first at iteration 3,539 (CFR) and 343 (CFR+)."""
+    name = "cepheus-figure-2a"
+    status, out, _ = reproduce(capsys, monkeypatch, name, "--out", str(tmp_path), "--json")
+    assert status == 0
+    crossings = json.loads(out)["crossings"]
+    assert [(one["curve"], one["iteration"], one["published"]) for one in crossings] == [
+        ("CFR", 3539, 3539),
+        ("CFR+", 343, 343),
+    ]
+    with open(tmp_path / f"{name}.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["iteration", "CFR", "CFR+"]
+    assert len(rows) == 10_001
+    assert float(rows[343][2]) <= 1e-3 < float(rows[342][2])
+    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    status, out, _ = reproduce(capsys, monkeypatch, name, "--out", str(tmp_path), "--iterations", "400")
+    assert "CFR reaches 0.001 chips not within 400 iterations (published: 3,539)" in out
+    assert "CFR+ reaches 0.001 chips first at iteration 343 (published: 343)" in out
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_every_figure_is_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    if "figure-1" in name:  # the same code on a game that takes no time
+        monkeypatch.setattr("errai.cli.reproduce.RHODE_ISLAND", "leduc")
+    arguments = ("--out", str(tmp_path / "new"), "--iterations", "30", "--json")
+    status, out, _ = reproduce(capsys, monkeypatch, name, *arguments)
+    assert status == 0
+    made = json.loads(out)
+    assert {one["curve"] for one in made["crossings"]} == {curve for curve, _, _ in FIGURES[name].crossings}
+    assert all(claim["holds"] for claim in made["claims"])
+    with open(made["data"], newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[-1][0] == "30"
+    assert len(rows[0]) == (5 if "figure-1" in name else 3)
+    assert Path(made["picture"]).stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_random_matrices_cross_where_published(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The means over ten other random matrices: within 15% of the published ones."""
+    status, out, _ = reproduce(capsys, monkeypatch, "cepheus-figure-2b", "--out", str(tmp_path), "--json")
+    assert status == 0
+    for one in json.loads(out)["crossings"]:
+        if one["published"] is None:
+            assert one["iteration"] is None
+        else:
+            assert one["iteration"] == pytest.approx(one["published"], rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cepheus-figure-1a", "cepheus-figure-1b"])
+def test_claims_hold_in_rhode_island(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    arguments = ("--out", str(tmp_path), "--iterations", "300", "--json")
+    status, out, _ = reproduce(capsys, monkeypatch, name, *arguments)
+    assert status == 0
+    assert all(claim["holds"] for claim in json.loads(out)["claims"])
+
+
+def test_points_are_even_on_a_logarithmic_axis() -> None:
+    assert _points(1) == [1]
+    assert _points(10) == [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    assert _points(1000)[-1] == 1000
+    assert len(_points(1000)) < 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["table-9"], "'table-9' is not a figure that can be reproduced: cepheus-figure-1a"),
+        (["cepheus-figure-2a", "--iterations", "0"], "0 iterations are impossible"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    status, _, err = reproduce(capsys, monkeypatch, *arguments)
+    assert status == 2
+    assert told in err
+    assert err.count("\n") == 1
