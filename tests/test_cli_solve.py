@@ -14,13 +14,17 @@ import numpy as np
 import pytest
 
 import errai
+from errai.cards.deck import Deck
 from errai.cli.main import main
 from errai.cli.progress import format_seconds, seconds_to_go
 from errai.errors import UsageError
+from errai.games.rules import PokerRules, Showdown
 from errai.response.exploitability import Exploitability
 from errai.solvers.solve import Measurement, StopRule
 from errai.strategy.estimate import estimate_exploitability
 from errai.strategy.simple import SIMPLE_RULES, simple_strategy
+from errai.strategy.strategy import Strategy
+from errai.strategy.table import strategy_tables
 from errai.tree.public_tree import PublicTree
 
 
@@ -269,3 +273,70 @@ def test_time_to_go_is_extrapolated() -> None:
     assert seconds_to_go(measurements, 100, 0.1, StopRule(300, 1.0)) == pytest.approx(20)
     assert seconds_to_go(measurements, 100, 0.1, StopRule(10**12, None, 15)) == pytest.approx(5)
     assert seconds_to_go(measurements[:1], 10, 0.1, StopRule(10**12, 1.0)) is None
+
+
+def test_show_prints_what_a_strategy_plays(run_errai) -> None:  # type: ignore[no-untyped-def]
+    run_errai("solve", "leduc", "--iterations", "50", "--out", "run")
+    strategy = errai.load_strategy("run")
+    status, out, _ = run_errai("show", "run", "cr")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == "leduc after 'cr': player 0 acts"
+    assert lines[1].split() == ["hand", "hands", "f", "c", "r"]
+    assert [line.split()[:2] for line in lines[3:]] == [["K", "2"], ["Q", "2"], ["J", "2"]]
+    king = strategy.probabilities("cr", "K")
+    assert lines[3].split()[2:] == [f"{king[action]:.4f}" for action in "fcr"]
+    status, out, _ = run_errai("show", "run", "crc/", "--board", "Q", "--json")
+    (table,) = json.loads(out)
+    assert [(row["hand"], row["count"]) for row in table["hands"]] == [("K", 2), ("Q", 1), ("J", 2)]
+    for row in table["hands"]:
+        assert row["probabilities"] == pytest.approx(strategy.probabilities("crc/", row["hand"], "Q"))
+    _, out, _ = run_errai("show", "run", "crc/")
+    assert [line for line in out.splitlines() if "board" in line] == [
+        f"leduc after 'crc/', board {rank}: player 0 acts" for rank in "JQK"
+    ]
+    _, out, _ = run_errai("show", "run", "crc/r", "--hand", "K", "--board", "Q")
+    assert out.startswith("leduc after 'crc/r' with K on Q: f 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "x"], "'x'"),
+        (
+            ["run", "cc/", "--board", "QK"],
+            "the board 'QK' does not fit round 2 of 'leduc': 1 cards are allowed",
+        ),
+        (["run", "cc/", "--hand", "K"], "do not fit round 2"),
+        (["run", "cf"], "'cf'"),
+        (["run", "rf"], "the hand is over after 'rf'"),
+        (["run", "--bets", "1p"], "'run' knows its bet sizes"),
+        (["leduc", "--hand", "K"], "'leduc' is not a strategy or run that was saved"),
+        (["empty"], "'empty' is not a run"),
+    ],
+)
+def test_show_refuses_in_one_sentence(run_errai, tmp_path: Path, arguments: list[str], told: str) -> None:  # type: ignore[no-untyped-def]
+    run_errai("solve", "leduc", "--iterations", "5", "--out", "run")
+    (tmp_path / "empty").mkdir()
+    status, _, err = run_errai("show", *arguments)
+    assert status == 2
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_tables_agree_with_probabilities_hand_by_hand() -> None:
+    """Every row of every board, in a game with suits that matter, asked with boards in any suits."""
+    game = PokerRules(
+        "two suits", Deck("JQKA", "hs"), 2, (0, 3), (2, 1), (2, 2), (1, 1), (1, 0), showdown=Showdown.POKER
+    )
+    rng = np.random.default_rng(5)
+    tree = PublicTree.of(game)
+    tables = tuple(rng.random(slots) for slots in tree.layout.num_slots)
+    strategy = Strategy(tree, (tables[0], tables[1]))
+    assert game.suits_matter
+    for board in ("QhKsAs", "AsKsJs", "QsQhAh"):
+        (table,) = strategy_tables(strategy, "cc/", board)
+        assert table.counts.sum() == 10
+        for hand, chances in zip(table.hands, table.probabilities, strict=True):
+            asked = strategy.probabilities("cc/", hand, board)
+            assert dict(zip(table.actions, chances.tolist(), strict=True)) == pytest.approx(asked)

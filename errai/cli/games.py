@@ -1,6 +1,7 @@
 """`errai games`, `errai size`, `errai show`."""
 
 from dataclasses import asdict
+from os.path import isdir
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -105,7 +106,13 @@ def size(
 
 
 def show(
-    game: GameName,
+    game: Annotated[
+        str,
+        typer.Argument(
+            metavar="GAME|FILE",
+            help="A game, as for the other commands, or a strategy or run that was saved.",
+        ),
+    ],
     betting: Annotated[str, typer.Argument(help="Where to start, such as 'crc/'; in Bluff '1-2,1-5'.")] = "",
     depth: Annotated[
         int,
@@ -114,19 +121,88 @@ def show(
     bets: Bets = None,
     max_raises: MaxRaises = None,
     force_all_in: ForceAllIn = 0.0,
+    hand: Annotated[str, typer.Option("--hand", help="Of a strategy: one hand only, such as 'AsKd'.")] = "",
+    board: Annotated[str, typer.Option("--board", help="Of a strategy: the public cards.")] = "",
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Print the betting of a game below a betting string."""
-    from errai.games.catalogue import load_game
+    """Print the betting of a game below a betting string, or what a strategy plays there."""
+    from errai.games.catalogue import game_names, load_game
+    from errai.tables.array_file import is_array_file
     from errai.tree.show import show_subtree
 
-    lines = show_subtree(load_game(game), betting, depth, menu_from_options(bets, max_raises, force_all_in))
+    menu = menu_from_options(bets, max_raises, force_all_in)
+    if game not in game_names() and (isdir(game) or is_array_file(game)):
+        if menu is not None:
+            raise UsageError(f"'{game}' knows its bet sizes: --bets goes with a game")
+        _show_strategy(game, betting, hand, board, json)
+        return
+    if hand or board:
+        raise UsageError(
+            f"'{game}' is not a strategy or run that was saved: --hand and --board go with those"
+        )
+    lines = show_subtree(load_game(game), betting, depth, menu)
     if json:
         print_json({"game": game, "betting": betting, "lines": list(lines)})
         return
     for line in lines:
         print(line)
+
+
+def _show_strategy(path: str, betting: str, hand: str, board: str, json: bool) -> None:
+    from errai.strategy.files import load_strategy
+    from errai.strategy.table import strategy_tables
+
+    strategy = load_strategy(path)
+    name = strategy.game.name
+    if hand:
+        found = strategy.probabilities(betting, hand, board)
+        if json:
+            print_json(
+                {"game": name, "betting": betting, "hand": hand, "board": board, "probabilities": found}
+            )
+            return
+        place = f" on {board}" if board else ""
+        print(f"{name} after '{betting}' with {hand}{place}: " + _listed_probabilities(found))
+        return
+    tables = list(strategy_tables(strategy, betting, board))
+    if json:
+        print_json(
+            [
+                {
+                    "game": name,
+                    "betting": betting,
+                    "board": table.board,
+                    "player": table.player,
+                    "hands": [
+                        {
+                            "hand": row,
+                            "count": int(count),
+                            "probabilities": dict(zip(table.actions, chances.tolist(), strict=True)),
+                        }
+                        for row, count, chances in zip(
+                            table.hands, table.counts, table.probabilities, strict=True
+                        )
+                    ],
+                }
+                for table in tables
+            ]
+        )
+        return
+    for table in tables:
+        place = f", board {table.board}" if table.board else ""
+        print_table(
+            f"{name} after '{betting}'{place}: player {table.player} acts",
+            ["hand", "hands", *table.actions],
+            [
+                [row, str(count), *(f"{chance:.4f}" for chance in chances)]
+                for row, count, chances in zip(table.hands, table.counts, table.probabilities, strict=True)
+            ],
+        )
+
+
+def _listed_probabilities(found: dict[str, float]) -> str:
+    return ", ".join(f"{action} {chance:.4f}" for action, chance in found.items())
 
 
 def menu_from_options(bets: str | None, max_raises: int | None, force_all_in: float) -> "BetMenu | None":

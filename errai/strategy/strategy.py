@@ -64,7 +64,7 @@ class Strategy:
                 f"{num_hole} hole cards and {num_board} board cards are allowed"
             )
         board_number, cell = find_cell(self.tree, player, round_index, cards[:num_hole], cards[num_hole:])
-        weights = self._weights(player, node, board_number)[:, cell]
+        weights = self.weights(player, node, board_number)[:, cell]
         return dict(zip(action_names(self.tree, node), _normalised(weights).tolist(), strict=True))
 
     def save(self, path: str | Path) -> None:
@@ -73,7 +73,7 @@ class Strategy:
 
         save_strategy(self, path)
 
-    def _weights(self, player: int, node: int, board: int) -> Floats:
+    def weights(self, player: int, node: int, board: int) -> Floats:
         """Return the slots of a decision at a board: float[actions, rows]."""
         layout, walk = self.tree.layout, self.tree.measuring.walk
         rows = int(layout.rows[player, board])
@@ -178,7 +178,7 @@ def strategy_from_function(game: Game, choose: Chooser, menu: BetMenu | None = N
         names = action_names(tree, node)
         first_board = int(tree.cells.links.round_board[r])
         for i, board in enumerate(tree.cells.boards[r]):
-            weights = strategy._weights(player, node, first_board + i)
+            weights = strategy.weights(player, node, first_board + i)
             begin, end = cells.cell_begin[first_board + i : first_board + i + 2]
             for cell in range(int(begin), int(end)):
                 hand = cells.hand_card[cells.hand_begin[cell], :num_hole]
