@@ -237,6 +237,7 @@ def test_a_bet_that_leaves_little_is_all_in() -> None:
 def test_odd_pots_fractions_and_chips() -> None:
     assert actions(one_iteration(pot=37, bets="50%"), "") == [("c", "r18.5")]
     assert actions(one_iteration(pot=37, bets="50%", chip=1), "") == [("c", "r19")]
+    assert actions(one_iteration(pot=37, bets="1%", chip=5), "") == [("c", "r5")]
     assert actions(one_iteration(pot=0.75, stack=3.5, bets="50%"), "") == [("c", "r0.375")]
     assert sum(one_iteration(pot=37.37).expected_values) == pytest.approx(37.37)
 
@@ -297,6 +298,7 @@ def test_betting_strings_lead_to_decisions() -> None:
         ({"limit": ()}, "the limit names no bet size"),
         ({"limit": -3}, "the limit bet is -3"),
         ({"max_raises": -1}, "-1 raises a round are impossible"),
+        ({"chip": 201}, "the smallest chip is 201: at most the stack of 200 is allowed"),
         ({"chip": 0}, "the smallest chip is 0"),
         ({"force_all_in": -1}, "'-1' is not an all-in threshold"),
         ({"iterations": 0}, "0 iterations are impossible"),

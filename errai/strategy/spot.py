@@ -29,9 +29,11 @@ from errai.tree.walk import walk_tree
 
 DEFAULT_ALGORITHM = "dcfr"
 SPOT_DISCOUNT = (1.5, 0.5, 2.0)
-"""Exponents of `dcfr` where none are given. River and turn spots need about half the iterations of `cfr+` to
-0.1% of the pot. With Discounted CFR's own beta of 0, which forgets negative regrets, turn spots are a
-little faster at first, but the strategy falls apart now and then and recovers over a hundred iterations.
+"""Exponents of `dcfr` where none are given.
+
+On two river spots and a turn spot of 292 x 214 hands it took 43% to 74% of the iterations of `cfr+` to 0.1%
+of the pot. Discounted CFR's own beta of 0, which forgets negative regrets, is a little faster at first; but
+on the turn its current strategy fell apart after 290 iterations and cost the average a hundred more.
 """
 MEASURE_EVERY = 10
 """Iterations between measurements where a target is to be reached and nothing else is said."""
@@ -316,12 +318,16 @@ class SpotResult:
 
         Everybody is led to the decision with certainty, holding the hands that get there.
         """
-        tables = (self.tables[0].copy(), self.tables[1].copy())
-        for above, action in self._path(node):
-            slots = self._slots(above, 0)
-            led = np.zeros((int(self._tree.betting.num_children[above]), int(self._rows_count(above))))
-            led[action] = 1
-            tables[self._player(above)][slots] = led.ravel()
+        tables, path = self.tables, self._path(node)
+        if path:
+            tables = (tables[0].copy(), tables[1].copy())
+        for above, action in path:
+            actor = self._player(above)
+            slots = tables[actor][self._slots(above, 0)].reshape(
+                int(self._tree.betting.num_children[above]), -1
+            )
+            slots[:] = 0
+            slots[action] = 1
         player = self._player(node)
         met = meeting_weight(self.spot.hands[player], self.spot.hands[1 - player], reaches[1 - player])
         if not (reaches[player] * met).any():
@@ -334,9 +340,6 @@ class SpotResult:
         dealt = _hand_values(check_down, check_down.layout.zeros(tables[0].dtype), player, reaches, met)
         half = int(check_down.betting.chips[0, 0])
         return values * unit, (dealt / half + 1) / 2
-
-    def _rows_count(self, node: int) -> int:
-        return int(self._tree.layout.rows[self._player(node), 0])
 
 
 def _hand_values(
@@ -469,8 +472,9 @@ def solve_spot_tree(
         raise UsageError(
             f"a measurement every {measure_every} iterations is impossible: 1 or more are allowed"
         )
-    # The stop rule counts in thousandths of the least bet, which is one unit.
-    stop = StopRule(iterations, None if until is None else until / 100 * pot / unit * 1000, seconds)
+    # The stop rule counts in thousandths of the least bet.
+    least_bets = pot / unit / tree.game.big_blind
+    stop = StopRule(iterations, None if until is None else until / 100 * least_bets * 1000, seconds)
     if measure_every is None and until is not None:
         measure_every = MEASURE_EVERY
     points: list[SpotMeasurement] = []

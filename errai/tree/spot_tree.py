@@ -60,7 +60,7 @@ class SpotBetting:
         limit: [round] size of bets and raises in a limit spot, in chips, the last one serving all later
             rounds; empty in a no-limit spot.
         max_raises: bets and raises allowed in a round; None for no bound.
-        chip: bets are rounded to multiples of it; None leaves them as they are.
+        chip: the least bet, to multiples of which bets are rounded; None leaves them as they are.
     """
 
     pot: Fraction
@@ -92,6 +92,8 @@ class SpotBetting:
             raise UsageError(
                 f"{max_raises} raises a round are impossible: 0 to {UNLIMITED_RAISES - 1} are allowed"
             )
+        if chip is not None and stack is not None and chip > stack:
+            raise UsageError(f"the smallest chip is {chip}: at most the stack of {stack} is allowed")
         sizes = [] if limit is None else list(limit) if isinstance(limit, Sequence) else [limit]
         if limit is not None and not sizes:
             raise UsageError("the limit names no bet size: one for all rounds, or one for each, is allowed")
@@ -136,7 +138,7 @@ class SpotBetting:
             num_hole_cards=2,
             num_board_cards=(num_board_cards, *(1,) * (num_rounds - 1)),
             # The least bet. What lies in the pot was put in before the spot begins.
-            blinds=(1, 1),
+            blinds=(self._least_bet, self._least_bet),
             raise_sizes=None if limits is None else tuple(self.units(size) for size in limits),
             max_raises=(cap,) * num_rounds,
             first_player=(0,) * num_rounds,
@@ -165,8 +167,12 @@ class SpotBetting:
             )
             for r in range(num_rounds)
         )
-        chip = 1 if self.chip is None else self.units(self.chip)
-        return replace(first, sizes=sizes, text=f"{bets}; raises {raises}", chip=chip)
+        return replace(first, sizes=sizes, text=f"{bets}; raises {raises}", chip=self._least_bet)
+
+    @property
+    def _least_bet(self) -> int:
+        """Units of the smallest chip."""
+        return 1 if self.chip is None else self.units(self.chip)
 
     def start(self, rules: PokerRules) -> BettingState:
         """Return the betting at the start: half the pot put in by each, nothing bet yet."""
