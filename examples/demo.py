@@ -1,20 +1,28 @@
-"""The demonstration of `make demo`: what Errai knows about games, in a minute or two."""
+"""The demonstration of `make demo`: a game counted, solved, measured and asked, in a minute or two."""
 
 import subprocess
 import sys
+import tempfile
 import time
 
 STEPS = [
     ("Every game, with its size", ["games"]),
     (
+        "Leduc hold'em, solved with CFR+ to a thousandth of an ante",
+        ["solve", "leduc", "--until", "1mbb", "--out", "runs/leduc"],
+    ),
+    ("How much a perfect opponent wins from it, exactly", ["exploit", "runs/leduc"]),
+    ("What it plays after check, raise", ["show", "runs/leduc", "cr"]),
+    ("What it plays after a call, with a queen on the table", ["show", "runs/leduc", "crc/", "--board", "Q"]),
+    ("The same measure for one who always calls", ["exploit", "always-call", "--game", "leduc"]),
+    (
+        "What the measure would take in all of limit hold'em",
+        ["exploit", "always-call", "--game", "limit-holdem", "--estimate"],
+    ),
+    (
         "Limit hold'em, round by round, in an abstraction of 57 million",
         ["size", "limit-holdem", "--buckets", "IR 169-9000-9000-9000"],
     ),
-    (
-        "No-limit hold'em with a menu of three bet sizes",
-        ["size", "nolimit-holdem", "--bets", "0.5p,1p,all-in", "--max-raises", "4"],
-    ),
-    ("Leduc hold'em after check, raise", ["show", "leduc", "cr", "--depth", "2"]),
     ("Ace-king suited against queens and better, exactly", ["equity", "AsKs", "QQ+", "--board", "Js7d2s"]),
 ]
 
@@ -22,16 +30,17 @@ STEPS = [
 def main() -> None:
     """Run each step as a user would type it."""
     began = time.perf_counter()
-    for title, arguments in STEPS:
-        shown = " ".join(f'"{word}"' if set(word) & set(" ,+") else word for word in arguments)
-        print(f"\n== {title}\n$ errai {shown}", flush=True)
-        subprocess.run([sys.executable, "-m", "errai", *arguments], check=True)
+    with tempfile.TemporaryDirectory() as folder:  # a second demonstration starts afresh
+        for title, arguments in STEPS:
+            shown = " ".join(f'"{word}"' if set(word) & set(" ,+") else word for word in arguments)
+            print(f"\n== {title}\n$ errai {shown}", flush=True)
+            subprocess.run([sys.executable, "-m", "errai", *arguments], check=True, cwd=folder)
     print(
         f"\nDone in {time.perf_counter() - began:.0f} s. Next:\n"
-        "  .venv/bin/errai --help              every command\n"
-        "  .venv/bin/errai show GAME BETTING   walk any game's betting\n"
-        "  README.md                           the same from Python\n"
-        "  docs/algorithms.md                  what is verified, against what"
+        "  .venv/bin/errai --help                      every command\n"
+        "  .venv/bin/errai solve GAME --out runs/mine  solve a game and keep it\n"
+        "  README.md                                   the same from Python\n"
+        "  docs/algorithms.md                          what is verified, against what"
     )
 
 

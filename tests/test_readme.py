@@ -14,18 +14,22 @@ COMMANDS = re.findall(r"^\$ errai (.*)$", README, flags=re.MULTILINE)
 PROGRAMS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_command_runs(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "errai", *shlex.split(command)], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+def test_commands_run_one_after_the_other(tmp_path: Path) -> None:
+    """In one folder and in order: some use what others have saved."""
+    for command in COMMANDS:
+        done = subprocess.run(
+            [sys.executable, "-m", "errai", *shlex.split(command)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        assert done.stdout.strip(), command
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_program_runs(program: str) -> None:
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+def test_program_runs(program: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "2428287420" in done.stdout
 

