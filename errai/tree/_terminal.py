@@ -44,91 +44,81 @@ _ALL = U(53 * LANES)
 
 
 @kernel()
-def _add_cells(
-    reach,  # IN   float[cells, LANES]  flat
-    first,  # IN   uint64  cells of the opponent to add, counted from the board's first
-    last,  # IN   uint64
-    first_cell,  # IN   uint64  the board's first cell among all
-    hands,  # IN   float32[C]
-    card,  # IN   uint8[C, 2]
-    card_count,  # IN   uint8[C, 2]
-    sums,  # INOUT float[NUM_SUMS, LANES]  flat
-):
-    """Add cells of the opponent to the sums."""
-    everything = load(sums, _ALL)
-    for j in range(first, last):
-        cell = first_cell + j
-        x = load(reach, j * _WIDE)
-        everything = add(everything, multiply(spread(hands[cell], x), x))
-        a = U(card[cell, U(0)]) * _WIDE
-        store(sums, a, add(load(sums, a), multiply(spread(card_count[cell, U(0)], x), x)))
-        b = U(card[cell, U(1)]) * _WIDE
-        store(sums, b, add(load(sums, b), multiply(spread(card_count[cell, U(1)], x), x)))
-    store(sums, _ALL, everything)
-
-
-@kernel()
 def _sweep(
     reach,  # IN   float[opponent cells, LANES]  flat
     first_own,  # IN   uint64  first of the board's own cells
     num_own,  # IN   uint64
     first_other,  # IN   uint64  first of the board's opponent cells
     num_other,  # IN   uint64
-    hands,  # IN   float32[C]
+    hands,  # IN   float[C]
     card,  # IN   uint8[C, 2]
-    card_count,  # IN   uint8[C, 2]
+    card_count,  # IN   float[C, 2]
     below,  # IN   int32[C]
     up_to,  # IN   int32[C]
+    tied_up_to,  # IN   int32[C]
     with_showdowns,  # IN   bool
     sums,  # INOUT float[NUM_SUMS, LANES]  flat, zero before, totals after
-    out,  # OUT  float[own cells, LANES]  flat; reach of weaker plus reach of not stronger hands
+    out,  # INOUT float[own cells, LANES]  flat; to add reach of weaker and of not stronger hands
 ):
-    """Sum the opponent's reach in order of strength; at showdowns note the sums at each own cell."""
+    """Sum the opponent's reach in order of strength; at showdowns note the sums at each own cell twice.
+
+    A cell is noted when all weaker hands are met, and again when all hands as strong are. The second time of
+    one strength is mostly the first of the next, so both share a loop: short loops of irregular length
+    are what this sweep costs.
+    """
+    everything = load(sums, _ALL)
     met = U(0)
-    cell = U(0)
-    while with_showdowns and cell < num_own:
-        end_met = U(up_to[first_own + cell])
-        weaker = U(below[first_own + cell])
-        end = cell + U(1)
-        # Both must agree: where the opponent ties with one own strength and has nothing before the next,
-        # the two share `up_to` but not `below`.
-        while end < num_own and U(up_to[first_own + end]) == end_met and U(below[first_own + end]) == weaker:
-            end += U(1)
-        _add_cells(reach, met, weaker, first_other, hands, card, card_count, sums)
-        everything = load(sums, _ALL)
-        for i in range(cell, end):
+    done = U(0)  # own cells noted twice
+    noted = U(0) if with_showdowns else num_own  # own cells noted at least once
+    while True:
+        if not with_showdowns or done == num_own:
+            target = num_other
+        else:
+            target = U(up_to[first_own + done]) if done < noted else U(below[first_own + noted])
+        for j in range(met, target):
+            cell = first_other + j
+            x = load(reach, j * _WIDE)
+            everything = add(everything, multiply(spread(hands[cell], x), x))
+            a = U(card[cell, U(0)]) * _WIDE
+            store(sums, a, add(load(sums, a), multiply(spread(card_count[cell, U(0)], x), x)))
+            b = U(card[cell, U(1)]) * _WIDE
+            store(sums, b, add(load(sums, b), multiply(spread(card_count[cell, U(1)], x), x)))
+        met = target
+        if not with_showdowns or done == num_own:
+            break
+        end = noted
+        if noted < num_own and U(below[first_own + noted]) == met:
+            end = U(tied_up_to[first_own + noted])
+        for i in range(done, end):
             a = load(sums, U(card[first_own + i, U(0)]) * _WIDE)
             b = load(sums, U(card[first_own + i, U(1)]) * _WIDE)
-            store(out, i * _WIDE, subtract(subtract(everything, a), b))
-        _add_cells(reach, weaker, end_met, first_other, hands, card, card_count, sums)
-        everything = load(sums, _ALL)
-        for i in range(cell, end):
-            a = load(sums, U(card[first_own + i, U(0)]) * _WIDE)
-            b = load(sums, U(card[first_own + i, U(1)]) * _WIDE)
-            store(out, i * _WIDE, add(load(out, i * _WIDE), subtract(subtract(everything, a), b)))
-        met = end_met
-        cell = end
-    _add_cells(reach, met, num_other, first_other, hands, card, card_count, sums)
+            k = i * _WIDE
+            store(out, k, add(load(out, k), subtract(subtract(everything, a), b)))
+        done = noted
+        noted = end
+    store(sums, _ALL, everything)
 
 
 @kernel()
 def value_leaves(
     leaves,  # IN   int32[L, 3]  reach row of the opponent, showdown node, fold node (-1 for none)
     chips,  # IN   float64[L, 2]  what the player wins at the showdown, and at the fold
-    first_leaf,  # IN   int64
-    last_leaf,  # IN   int64
-    with_showdowns,  # IN   bool
+    first_showdown,  # IN   int64  leaves with showdowns
+    last_showdown,  # IN   int64
+    first_fold,  # IN   int64  leaves with folds alone
+    last_fold,  # IN   int64
     row_base,  # IN   int64  first reach row of the opponent in the block
     node_base,  # IN   int64  first node of the block
     first_own,  # IN   uint64
     num_own,  # IN   uint64
     first_other,  # IN   uint64
     num_other,  # IN   uint64
-    hands,  # IN   float32[C]
+    hands,  # IN   float[C]
     card,  # IN   uint8[C, 2]
-    card_count,  # IN   uint8[C, 2]
+    card_count,  # IN   float[C, 2]
     below,  # IN   int32[C]
     up_to,  # IN   int32[C]
+    tied_up_to,  # IN   int32[C]
     twin,  # IN   int32[C]
     used_cards,  # IN   uint8[...]  cards that occur, 52 included
     reach,  # IN   float[...]
@@ -136,7 +126,7 @@ def value_leaves(
     width,  # IN   int64  distance of rows, a multiple of TILE
     waste,  # IN   int64  a row of `value` that nobody reads
     value_begin,  # IN   int64
-    lanes,  # TMP  float[3, max width, LANES]  flat
+    lanes,  # TMP  float[3, max width + 1, LANES]  flat; the last row of the first is zero
     sums,  # TMP  float[NUM_SUMS, LANES]  flat
     offsets,  # TMP  uint64[3, LANES]
     lane_chips,  # TMP  float[2, LANES]  flat
@@ -145,21 +135,26 @@ def value_leaves(
     """Fill the value rows of leaves, `LANES` reach rows at a time."""
     size = U(len(lanes) // 3)
     reach_in, out, fold_out = lanes[:size], lanes[size : U(2) * size], lanes[U(2) * size :]
+    no_twin = size - _WIDE
     row_offsets, showdown_offsets, fold_offsets = offsets[0], offsets[1], offsets[2]
-    for batch in range(first_leaf, last_leaf, LANES):
-        any_fold = False
+    num_showdowns = last_showdown - first_showdown
+    num_leaves = num_showdowns + last_fold - first_fold
+    for batch in range(0, num_leaves, LANES):
+        with_showdowns = batch < num_showdowns
+        with_folds = False
         for t in range(LANES):
-            leaf = batch + t
-            if leaf >= last_leaf:  # an unused lane reads what the first one reads and writes to the waste
+            place = batch + t
+            if place >= num_leaves:  # an unused lane reads what the first one reads and writes to the waste
                 row_offsets[t] = row_offsets[0]
                 showdown_offsets[t] = waste
                 fold_offsets[t] = waste
                 continue
+            leaf = first_showdown + place if place < num_showdowns else first_fold + place - num_showdowns
             row_offsets[t] = reach_begin + (leaves[leaf, ROW] - row_base) * width
             showdown, fold = leaves[leaf, SHOWDOWN_NODE], leaves[leaf, FOLD_NODE]
             showdown_offsets[t] = waste if showdown < 0 else value_begin + (showdown - node_base) * width
             fold_offsets[t] = waste if fold < 0 else value_begin + (fold - node_base) * width
-            any_fold |= fold >= 0
+            with_folds |= fold >= 0
             lane_chips[t] = chips[leaf, 0]
             lane_chips[LANES + t] = chips[leaf, 1]
         for c in range(U(0), num_other, U(TILE)):
@@ -168,6 +163,9 @@ def value_leaves(
         store(sums, _ALL, nothing)
         for k in range(U(len(used_cards))):
             store(sums, U(used_cards[k]) * _WIDE, nothing)
+        if with_showdowns:
+            for i in range(num_own):
+                store(out, i * _WIDE, nothing)
         _sweep(
             reach_in,
             first_own,
@@ -179,6 +177,7 @@ def value_leaves(
             card_count,
             below,
             up_to,
+            tied_up_to,
             with_showdowns,
             sums,
             out,
@@ -194,13 +193,13 @@ def value_leaves(
             if with_showdowns:
                 # Weaker, plus not stronger, less all: the own hand, twice counted and subtracted, cancels.
                 store(out, k, multiply(showdown_chips, subtract(load(out, k), free)))
-            if any_fold:
-                if twin[first_own + i] >= 0:
-                    free = add(free, load(reach_in, U(twin[first_own + i]) * _WIDE))
-                store(fold_out, k, multiply(fold_chips, free))
+            if with_folds:
+                same = twin[first_own + i]
+                again = load(reach_in, U(same) * _WIDE if same >= 0 else no_twin)
+                store(fold_out, k, multiply(fold_chips, add(free, again)))
         if with_showdowns:
             for c in range(U(0), num_own, U(TILE)):
                 lanes_to_rows(out, c * _WIDE, value, showdown_offsets, c)
-        if any_fold:
+        if with_folds:
             for c in range(U(0), num_own, U(TILE)):
                 lanes_to_rows(fold_out, c * _WIDE, value, fold_offsets, c)

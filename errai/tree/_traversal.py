@@ -295,7 +295,7 @@ def scatter_rows(
     bucket,  # IN   int32[...]
     first_cell,  # IN   uint64
     num_cells,  # IN   uint64
-    hands,  # IN   float32[C]
+    hands,  # IN   float[C]
     first_hands,  # IN   uint64  where the board's cells begin in `hands`
     num_slots,  # IN   int64
     begin,  # IN   int64
@@ -305,11 +305,10 @@ def scatter_rows(
     target,  # INOUT float[...]  table
 ):
     """Add what the cells of a board have learnt, times their hands, to their buckets."""
-    number = target.dtype.type
     for s in range(num_slots):
         k, t = U(begin + s * rows), U(s * width)
         for c in range(num_cells):
-            target[k + U(bucket[first_cell + c])] += number(hands[first_hands + c]) * source[t + c]
+            target[k + U(bucket[first_cell + c])] += hands[first_hands + c] * source[t + c]
 
 
 @kernel()
@@ -439,40 +438,41 @@ def walk(
                         width,
                         reach,
                     )
-                for kind in range(2):
-                    first_leaf = leaf_begin[player, kind, first_entry]
-                    last_leaf = leaf_begin[player, kind, last_entry]
-                    if last_leaf > first_leaf:
-                        value_leaves(
-                            plan.leaves,
-                            plan.leaf_chips,
-                            first_leaf,
-                            last_leaf,
-                            kind == 0,
-                            entry_row[opponent, first_entry],
-                            node_base,
-                            first_own,
-                            num_own,
-                            U(cell_begin[opponent, board]),
-                            U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
-                            cells.hands,
-                            cells.card,
-                            cells.card_count,
-                            cells.below,
-                            cells.up_to,
-                            cells.twin,
-                            cells.used_cards,
-                            reach,
-                            reach_begins[opponent, level],
-                            width,
-                            scratch.waste[0],
-                            value_begin,
-                            scratch.lanes,
-                            scratch.lane_sums,
-                            scratch.lane_offsets,
-                            scratch.lane_chips,
-                            value,
-                        )
+                first_showdown = leaf_begin[player, 0, first_entry]
+                last_showdown = leaf_begin[player, 0, last_entry]
+                first_fold, last_fold = leaf_begin[player, 1, first_entry], leaf_begin[player, 1, last_entry]
+                value_leaves(
+                    plan.leaves,
+                    plan.leaf_chips,
+                    first_showdown,
+                    last_showdown,
+                    first_fold,
+                    last_fold,
+                    entry_row[opponent, first_entry],
+                    node_base,
+                    first_own,
+                    num_own,
+                    U(cell_begin[opponent, board]),
+                    U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
+                    cells.hands,
+                    cells.card,
+                    cells.card_count,
+                    cells.below,
+                    cells.up_to,
+                    cells.tied_up_to,
+                    cells.twin,
+                    cells.used_cards,
+                    reach,
+                    reach_begins[opponent, level],
+                    width,
+                    scratch.waste[0],
+                    value_begin,
+                    scratch.lanes,
+                    scratch.lane_sums,
+                    scratch.lane_offsets,
+                    scratch.lane_chips,
+                    value,
+                )
                 if level == 0 and stage == DOWN:
                     break
                 if next_last > next_first:

@@ -25,7 +25,7 @@ from errai.tree.memory import verify_memory
 NO_CARD = 52
 NO_CELL = -1
 
-BYTES_A_CELL = 4 * 6 + 4
+BYTES_A_CELL = 4 * 7 + 4
 BYTES_A_HAND = 2
 
 
@@ -40,6 +40,7 @@ class PlayerCells(NamedTuple):
         hand_card: uint8[H, 2] cards of each hand; `NO_CARD` second where hands have one card.
         below: int32[C] opponent cells of the board that are strictly weaker (used in the last round).
         up_to: int32[C] opponent cells of the board that are not stronger.
+        tied_up_to: int32[C] own cells of the board that are not stronger.
         twin: int32[C] the opponent's cell, counted from the board's first, that holds the representative's
             own two cards, which inclusion and exclusion subtracts twice; `NO_CELL` for one-card hands.
         card: uint8[C, 2] for each card of the representative, the least of the cards that the symmetry of
@@ -54,6 +55,7 @@ class PlayerCells(NamedTuple):
     hand_card: npt.NDArray[np.uint8]
     below: npt.NDArray[np.int32]
     up_to: npt.NDArray[np.int32]
+    tied_up_to: npt.NDArray[np.int32]
     twin: npt.NDArray[np.int32]
     card: npt.NDArray[np.uint8]
     card_count: npt.NDArray[np.uint8]
@@ -312,6 +314,9 @@ def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
         hand_card=cards,
         below=(np.searchsorted(keys, cell_keys, side="left") - board_begin).astype(np.int32),
         up_to=(np.searchsorted(keys, cell_keys, side="right") - board_begin).astype(np.int32),
+        tied_up_to=(np.searchsorted(cell_keys, cell_keys, side="right") - own.cell_begin[board]).astype(
+            np.int32
+        ),
         twin=twin,
         card=card,
         card_count=card_count,

@@ -51,11 +51,12 @@ class CellArrays(NamedTuple):
         parent: int32[C] as in `PlayerCells`.
         deal_weight: float[C] what the value of a cell adds to that of its parent cell: the chance of the
             deal times the part of the parent's hands that are in the cell.
-        hands: float32[C] number of hands.
+        hands: float[C] number of hands.
         card: uint8[C, 2] as in `PlayerCells`.
-        card_count: uint8[C, 2].
+        card_count: float[C, 2].
         below: int32[C].
         up_to: int32[C].
+        tied_up_to: int32[C].
         twin: int32[C].
         used_cards: uint8[...] all cards that occur in `card`.
     """
@@ -63,11 +64,12 @@ class CellArrays(NamedTuple):
     begin: npt.NDArray[np.int64]
     parent: npt.NDArray[np.int32]
     deal_weight: Floats
-    hands: npt.NDArray[np.float32]
+    hands: Floats
     card: npt.NDArray[np.uint8]
-    card_count: npt.NDArray[np.uint8]
+    card_count: Floats
     below: npt.NDArray[np.int32]
     up_to: npt.NDArray[np.int32]
+    tied_up_to: npt.NDArray[np.int32]
     twin: npt.NDArray[np.int32]
     used_cards: npt.NDArray[np.uint8]
 
@@ -85,11 +87,12 @@ def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
         begin=begin,
         parent=joined.parent_cell,
         deal_weight=np.concatenate(weights),
-        hands=joined.multiplicity,
+        hands=joined.multiplicity.astype(dtype),
         card=joined.card,
-        card_count=joined.card_count,
+        card_count=joined.card_count.astype(dtype),
         below=joined.below,
         up_to=joined.up_to,
+        tied_up_to=joined.tied_up_to,
         twin=joined.twin,
         used_cards=np.unique(joined.card),
     )
@@ -120,7 +123,7 @@ class Scratch(NamedTuple):
         width: int64[R] at least the most cells at a board of the round, a multiple of `TILE`.
         entries_at_once: int64[R] entries in a block.
         total: float[max width].
-        lanes: float[3, max width, LANES] flat.
+        lanes: float[3, max width + 1, LANES] flat.
         lane_sums: float[NUM_SUMS, LANES] flat.
         lane_offsets: uint64[3, LANES].
         lane_chips: float[2, LANES] flat.
@@ -359,7 +362,7 @@ class Traversal:
             width=shape["width"],
             entries_at_once=shape["entries_at_once"],
             total=zeros(widest),
-            lanes=zeros(3 * widest * LANES),
+            lanes=zeros(3 * (widest + 1) * LANES),
             lane_sums=zeros(NUM_SUMS * LANES),
             lane_offsets=np.zeros((3, LANES), dtype=np.uint64),
             lane_chips=zeros(2 * LANES),

@@ -137,7 +137,7 @@ def walk_tree(tree: BettingTree) -> WalkTree:
             entry_row=entry_row,
             entry_slot=entry_slot,
             entry_parent=entry_parent,
-            parent_row=np.where(entry_parent >= 0, reach_row[:, entry_parent], 0).astype(np.int32),
+            parent_row=np.ascontiguousarray(np.where(entry_parent >= 0, reach_row[:, entry_parent], 0)),
             next_begin=next_begin,
         ),
     )
