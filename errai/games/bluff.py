@@ -51,6 +51,11 @@ class BluffRules:
         """Bluff is a game for two."""
         return 2
 
+    @property
+    def big_blind(self) -> int:
+        """The unit of `mbb_per_game`: winning the game counts 1."""
+        return 1
+
     def stages(self) -> tuple[tuple[int, int], ...]:
         """Return the dice counts that a round can start with, starting player first, largest first.
 

@@ -44,7 +44,7 @@ class Strategy:
     @property
     def game(self) -> PokerRules:
         """The rules of the game."""
-        return self.tree.game
+        return self.tree.rules
 
     def probabilities(self, betting: str, hand: str, board: str = "") -> dict[str, float]:
         """Return the probability of each action of the player to act.
@@ -92,13 +92,13 @@ def action_names(tree: PublicTree, node: int) -> list[str]:
         elif action == ACTION_CALL:
             names.append("c")
         else:
-            names.append("r" if tree.game.is_limit else f"r{action}")
+            names.append("r" if tree.rules.is_limit else f"r{action}")
     return names
 
 
 def find_node(tree: PublicTree, betting: str) -> int:
     """Return the decision that a betting string leads to; an illegal action is named with its position."""
-    state = replay(tree.game, betting)
+    state = replay(tree.rules, betting)
     if state.is_over:
         raise UsageError(f"the hand is over after '{betting}': nobody acts there")
     betting_tree = tree.betting
@@ -132,7 +132,7 @@ def find_cell(
     tree: PublicTree, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]
 ) -> tuple[int, int]:
     """Return the number of the board among all, and the cell of a hand there, counted from the first."""
-    deals = Deals(tree.game)
+    deals = Deals(tree.rules)
     found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
     board_number = int(tree.cells.links.round_board[round_index]) + found.board_index
     number = deals.rows.index(np.array([[*hole, *board]]), deals.row_round(round_index))[0]
@@ -171,7 +171,7 @@ def strategy_from_function(game: Game, choose: Chooser, menu: BetMenu | None = N
     tables = tree.layout.zeros(tree.default_dtype)
     strategy = Strategy(tree, tables)
     texts = betting_strings(tree)
-    num_hole = tree.game.num_hole_cards
+    num_hole = tree.rules.num_hole_cards
     for node in np.flatnonzero(tree.betting.kind == DECISION).tolist():
         player, r = int(tree.betting.player[node]), int(tree.betting.round[node])
         cells = tree.cells.players[player]

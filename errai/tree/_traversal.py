@@ -17,6 +17,7 @@ a kernel anew in each caller, and every array taken out of a tuple costs a refer
 import numpy as np
 
 from errai.kernels import kernel
+from errai.tree._challenge import value_challenges
 from errai.tree._terminal import value_leaves
 
 U = np.uint64
@@ -441,38 +442,59 @@ def walk(
                 first_showdown = leaf_begin[player, 0, first_entry]
                 last_showdown = leaf_begin[player, 0, last_entry]
                 first_fold, last_fold = leaf_begin[player, 1, first_entry], leaf_begin[player, 1, last_entry]
-                value_leaves(
-                    plan.leaves,
-                    plan.leaf_chips,
-                    first_showdown,
-                    last_showdown,
-                    first_fold,
-                    last_fold,
-                    entry_row[opponent, first_entry],
-                    node_base,
-                    first_own,
-                    num_own,
-                    U(cell_begin[opponent, board]),
-                    U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
-                    cells.hands,
-                    cells.card,
-                    cells.card_count,
-                    cells.below,
-                    cells.up_to,
-                    cells.tied_up_to,
-                    cells.twin,
-                    cells.used_cards,
-                    reach,
-                    reach_begins[opponent, level],
-                    width,
-                    scratch.waste[0],
-                    value_begin,
-                    scratch.lanes,
-                    scratch.lane_sums,
-                    scratch.lane_offsets,
-                    scratch.lane_chips,
-                    value,
-                )
+                if len(cells.matches) > 0:
+                    value_challenges(
+                        plan.leaves,
+                        plan.leaf_chips,
+                        first_showdown,
+                        last_showdown,
+                        entry_row[opponent, first_entry],
+                        node_base,
+                        first_own,
+                        num_own,
+                        U(cell_begin[opponent, board]),
+                        U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
+                        cells.matches,
+                        reach,
+                        reach_begins[opponent, level],
+                        width,
+                        value_begin,
+                        scratch.lane_sums,
+                        value,
+                    )
+                else:
+                    value_leaves(
+                        plan.leaves,
+                        plan.leaf_chips,
+                        first_showdown,
+                        last_showdown,
+                        first_fold,
+                        last_fold,
+                        entry_row[opponent, first_entry],
+                        node_base,
+                        first_own,
+                        num_own,
+                        U(cell_begin[opponent, board]),
+                        U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
+                        cells.hands,
+                        cells.card,
+                        cells.card_count,
+                        cells.below,
+                        cells.up_to,
+                        cells.tied_up_to,
+                        cells.twin,
+                        cells.used_cards,
+                        reach,
+                        reach_begins[opponent, level],
+                        width,
+                        scratch.waste[0],
+                        value_begin,
+                        scratch.lanes,
+                        scratch.lane_sums,
+                        scratch.lane_offsets,
+                        scratch.lane_chips,
+                        value,
+                    )
                 if level == 0 and stage == DOWN:
                     break
                 if next_last > next_first:

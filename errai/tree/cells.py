@@ -46,6 +46,7 @@ class PlayerCells(NamedTuple):
         card: uint8[C, 2] for each card of the representative, the least of the cards that the symmetry of
             the board maps it onto; `NO_CARD` second where hands have one card.
         card_count: uint8[C, 2] hands of the cell that hold this card; zero for the second of two alike.
+        matches: uint8[C, 6] in Bluff, dice of the roll that match each face or are stars; [0, 6] with cards.
     """
 
     cell_begin: npt.NDArray[np.int64]
@@ -59,6 +60,7 @@ class PlayerCells(NamedTuple):
     twin: npt.NDArray[np.int32]
     card: npt.NDArray[np.uint8]
     card_count: npt.NDArray[np.uint8]
+    matches: npt.NDArray[np.uint8]
 
 
 class BoardLinks(NamedTuple):
@@ -320,6 +322,7 @@ def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
         twin=twin,
         card=card,
         card_count=card_count,
+        matches=np.zeros((0, 6), dtype=np.uint8),
     )
 
 

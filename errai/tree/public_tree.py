@@ -17,8 +17,10 @@ from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import BettingTree, build_betting_tree
+from errai.tree.bluff_tree import build_split_bluff_tree
 from errai.tree.buckets import Buckets, bucketed_layout
 from errai.tree.cells import Cells, game_cells
+from errai.tree.dice import dice_cells, roll_weights
 from errai.tree.traversal import Floats, TableLayout, Traversal, lossless_layout
 from errai.tree.walk import walk_tree
 
@@ -36,22 +38,39 @@ class PublicTree:
         betting: the betting tree.
         cells: boards and hands.
         weights: [player] float64[root cells] how likely each root hand is; None where all are alike.
+        round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
         buckets: an abstraction whose buckets are the rows of the tables; None for lossless tables.
     """
 
-    game: PokerRules
+    game: Game
     menu: BetMenu | None
     betting: BettingTree
     cells: Cells
     weights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
     buckets: Buckets | None = None
+    round_values: tuple[float, float] = (1.0, -1.0)
 
     @staticmethod
     def of(game: Game, menu: BetMenu | None = None) -> "PublicTree":
         """Return the tree of a game, from the last few made where possible."""
         if isinstance(game, BluffRules):
-            raise UsageError(f"'{game.name}' is a dice game: its rounds are walked by their own kernel")
+            raise UsageError(f"'{game.name}' has a tree for each number of dice left: use its stages")
         return _public_tree(game, menu)
+
+    @staticmethod
+    def of_bluff(
+        game: BluffRules, dice: tuple[int, int], round_values: tuple[float, float] = (1.0, -1.0)
+    ) -> "PublicTree":
+        """Return the bidding of one round of Bluff, the starter first."""
+        betting = build_split_bluff_tree(dice)
+        cells = dice_cells(dice, betting.num_rounds)
+        return PublicTree(game, None, betting, cells, roll_weights(dice), round_values=round_values)
+
+    @property
+    def rules(self) -> PokerRules:
+        """The rules of a card game."""
+        assert isinstance(self.game, PokerRules), "a dice game has no cards to ask for"
+        return self.game
 
     @cached_property
     def layout(self) -> TableLayout:
@@ -86,7 +105,14 @@ class PublicTree:
             num_threads = 1 if self.num_slots <= SMALL_GAME_SLOTS else os.cpu_count() or 1
         if num_threads < 1:
             raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
-        return Traversal(self.betting, self.cells, dtype or self.default_dtype, num_threads, self.weights)
+        return Traversal(
+            self.betting,
+            self.cells,
+            dtype or self.default_dtype,
+            num_threads,
+            self.weights,
+            self.round_values,
+        )
 
     def describe_slot(self, player: int, slot: int) -> str:
         """Name the decision, board and row of a slot."""

@@ -59,6 +59,7 @@ class CellArrays(NamedTuple):
         tied_up_to: int32[C].
         twin: int32[C].
         used_cards: uint8[...] all cards that occur in `card`.
+        matches: uint8[C, 6] in Bluff, as in `PlayerCells`.
     """
 
     begin: npt.NDArray[np.int64]
@@ -72,6 +73,7 @@ class CellArrays(NamedTuple):
     tied_up_to: npt.NDArray[np.int32]
     twin: npt.NDArray[np.int32]
     used_cards: npt.NDArray[np.uint8]
+    matches: npt.NDArray[np.uint8]
 
 
 def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
@@ -95,6 +97,7 @@ def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
         tied_up_to=joined.tied_up_to,
         twin=joined.twin,
         used_cards=np.unique(joined.card),
+        matches=joined.matches,
     )
 
 
@@ -240,6 +243,7 @@ class Traversal:
         dtype: npt.DTypeLike = np.float64,
         num_threads: int = 1,
         initial: tuple[Floats, Floats] | None = None,
+        round_values: tuple[float, float] = (1.0, -1.0),
     ) -> None:
         """Allocate buffers for one traversal on `num_threads` threads.
 
@@ -249,9 +253,10 @@ class Traversal:
             dtype: float32 or float64.
             num_threads: threads that share the boards after the root.
             initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
+            round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
         """
         self.tree = tree
-        self.walk = walk_tree(tree)
+        self.walk = walk_tree(tree, round_values)
         self.cells = cells
         self.dtype = np.dtype(dtype)
         self.num_threads = num_threads

@@ -25,8 +25,9 @@ class WalkPlan(NamedTuple):
             node, its first child, its first slot, the reach row of who acts there, and at the first child.
         decision_begin: int32[E + 1] the decisions of each entry.
         leaves: int32[L, 3] for each player, the reach rows of the opponent that end somewhere: the row, the
-            showdown that it ends at and the fold, -1 for none.
-        leaf_chips: float64[L, 2] what the player wins there at a showdown and at a fold.
+            showdown that it ends at and the fold, -1 for none. At a challenge the bid takes the fold's place.
+        leaf_chips: float64[L, 2] what the player wins there at a showdown and at a fold; at a challenge, if
+            the bid holds and if it does not.
         leaf_begin: int32[2, 2, E + 1] the leaves of each player: with showdowns, with folds alone.
         round_entry: int32[R + 1] the entries of each round.
         entry_node: int32[E + 1] first node of each entry's block.
@@ -73,8 +74,13 @@ class WalkTree(NamedTuple):
     plan: WalkPlan
 
 
-def walk_tree(tree: BettingTree) -> WalkTree:
-    """Derive the traversal's view of a betting tree."""
+def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)) -> WalkTree:
+    """Derive the traversal's view of a betting tree.
+
+    Args:
+        tree: the betting, or the bidding of a round of Bluff.
+        round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
+    """
     entries = np.concatenate(tree.entry_nodes)
     round_entry = np.cumsum([0, *(len(nodes) for nodes in tree.entry_nodes)]).astype(np.int32)
     entry_node = np.append(entries, tree.num_nodes).astype(np.int32)
@@ -118,7 +124,10 @@ def walk_tree(tree: BettingTree) -> WalkTree:
     amount = tree.chips.min(axis=1).astype(np.float64)
     folded = np.flatnonzero(tree.kind == FOLD)
     amount[folded] = tree.chips[folded, tree.player[folded]]
-    leaves, leaf_chips, leaf_begin = _leaves(tree, reach_row, entry_node, amount)
+    if (tree.kind == CHALLENGE).any():
+        leaves, leaf_chips, leaf_begin = _challenges(tree, reach_row, entry_node, round_values)
+    else:
+        leaves, leaf_chips, leaf_begin = _leaves(tree, reach_row, entry_node, amount)
     return WalkTree(
         kind=np.ascontiguousarray(tree.kind),
         player=np.ascontiguousarray(tree.player),
@@ -150,7 +159,7 @@ def _leaves(
     amount: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
     """List for each player the reach rows of the opponent that end, a showdown and a fold side by side."""
-    showdowns = np.flatnonzero(np.isin(tree.kind, (SHOWDOWN, CHALLENGE)))
+    showdowns = np.flatnonzero(tree.kind == SHOWDOWN)
     folds = np.flatnonzero(tree.kind == FOLD)
     parts: list[npt.NDArray[Any]] = []
     chips: list[npt.NDArray[np.float64]] = []
@@ -183,3 +192,32 @@ def _partners(
     _, showdown, fold = np.intersect1d(showdown_rows, fold_rows, return_indices=True)
     partner[showdown] = fold
     return partner
+
+
+def _challenges(
+    tree: BettingTree,
+    reach_row: npt.NDArray[np.int32],
+    entry_node: npt.NDArray[np.int32],
+    round_values: tuple[float, float],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """List the challenges of a bidding tree for each player, with the bid and what either outcome wins."""
+    nodes = np.flatnonzero(tree.kind == CHALLENGE)
+    bidding = tree.parent[nodes]
+    bid = tree.action[bidding]
+    # The first decision of a later round of bidding got its bid from the CHANCE node before it.
+    bid = np.where(bid >= 0, bid, tree.action[tree.parent[bidding]])
+    number = len(nodes)
+    leaves = np.empty((2 * number, 3), dtype=np.int32)
+    chips = np.empty((2 * number, 2))
+    begins = np.zeros((2, 2, len(entry_node)), dtype=np.int32)
+    caller = tree.player[nodes]
+    for player, sign in ((0, 1.0), (1, -1.0)):
+        here = slice(player * number, (player + 1) * number)
+        leaves[here, 0] = reach_row[1 - player, nodes]
+        leaves[here, 1] = nodes
+        leaves[here, 2] = bid
+        chips[here, 0] = sign * np.asarray(round_values)[1 - caller]
+        chips[here, 1] = sign * np.asarray(round_values)[caller]
+        begins[player, 0] = player * number + np.searchsorted(nodes, entry_node)
+        begins[player, 1] = 2 * number
+    return leaves, chips, begins
