@@ -257,7 +257,7 @@ def _group_hands(
         strength = np.zeros(len(hand), dtype=np.int64)
         if r == len(boards) - 1:
             strength += _strength(rules, cards)
-        order = np.lexsort((hand, numbers, strength, board))
+        order = _sorted_order(board, strength, numbers)
         board, hand, numbers, strength = board[order], hand[order], numbers[order], strength[order]
         is_first = np.ones(len(order), dtype=bool)
         is_first[1:] = (board[1:] != board[:-1]) | (numbers[1:] != numbers[:-1])
@@ -356,6 +356,16 @@ def _card_classes(
     card_count[card[:, 1] == NO_CARD, 1] = 0
     card_count[card[:, 0] == card[:, 1], 1] = 0
     return card, card_count
+
+
+def _sorted_order(
+    board: npt.NDArray[np.int64], strength: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the order by board, strength and class; hands of one class stay in the order of hands."""
+    strengths, classes = 1 + int(strength.max()), 1 + int(numbers.max())
+    if (1 + int(board[-1])) * strengths * classes < 2**63:  # one sort instead of three
+        return np.argsort((board * strengths + strength) * classes + numbers, kind="stable")
+    return np.lexsort((numbers, strength, board))
 
 
 def _is_open(boards: npt.NDArray[np.uint8], hands: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
