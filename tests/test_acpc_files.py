@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_games import poker_rules
+from naive.games import poker_rules
 
 import errai
 from errai.cards.deck import FULL_DECK, Deck

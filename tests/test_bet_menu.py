@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_tree import menus, naive_raise_totals, nolimit_rules, small_nolimit_rules
+from naive.tree import menus, naive_raise_totals, nolimit_rules, small_nolimit_rules
 
 from errai.errors import UsageError
 from errai.games.betting import BettingState, replay

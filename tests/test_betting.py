@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_games import legal_actions, naive_payoffs, play_randomly, poker_rules
+from naive.games import legal_actions, naive_payoffs, play_randomly, poker_rules
 
 import errai
 from errai.cards.deck import FULL_DECK

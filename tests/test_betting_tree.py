@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from naive_tree import (
+from naive.tree import (
     flat_order,
     menus,
     naive_arrays,

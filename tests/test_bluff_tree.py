@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from naive_tree import naive_arrays, naive_bluff_tree, naive_round_counts
+from naive.tree import naive_arrays, naive_bluff_tree, naive_round_counts
 
 from errai.errors import UsageError
 from errai.games.bluff import BluffState, num_bids

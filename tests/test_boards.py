@@ -6,7 +6,7 @@ from math import comb, factorial
 import numba
 import numpy as np
 import pytest
-from naive_isomorphism import (
+from naive.isomorphism import (
     all_deals,
     canonical_deal,
     canonical_ranks,

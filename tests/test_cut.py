@@ -1,7 +1,7 @@
 """The cut into trunk and sub-games: published counts, and a partition of the nodes at every cut."""
 
 import pytest
-from naive_tree import descendants, nolimit_rules
+from naive.tree import descendants, nolimit_rules
 
 from errai.cards.boards import CanonicalBoards
 from errai.errors import UsageError

@@ -2,10 +2,10 @@
 
 import doctest
 
-import naive_evaluation as naive
 import numba
 import numpy as np
 import pytest
+from naive import evaluation as naive
 
 from errai.cards import equity as equity_module
 from errai.cards.deck import FULL_DECK, format_cards, parse_cards

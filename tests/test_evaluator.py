@@ -4,12 +4,12 @@ import doctest
 from itertools import chain, combinations, pairwise
 from math import comb
 
-import naive_evaluation as naive
 import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import evaluation as naive
 
 from errai.cards import evaluator
 from errai.cards.deck import FULL_DECK, parse_cards

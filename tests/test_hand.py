@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_games import legal_actions, naive_payoffs, poker_rules
+from naive.games import legal_actions, naive_payoffs, poker_rules
 
 import errai
 from errai.cards.deck import RANKS, parse_cards, rank_of

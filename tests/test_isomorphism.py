@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_isomorphism import all_deals, canonical_deal, canonical_ranks, orbit
+from naive.isomorphism import all_deals, canonical_deal, canonical_ranks, orbit
 
 from errai.cards.deck import FULL_DECK, Deck
 from errai.cards.isomorphism import HandIndexer, RankIndexer

@@ -1,9 +1,9 @@
 """Matrix games: the naive twin, CEP's crossing points, the linear programme, refusals."""
 
-import naive_matrix
 import numba
 import numpy as np
 import pytest
+from naive import matrix as matrix_twin
 
 import errai
 from errai.errors import UsageError
@@ -27,7 +27,7 @@ def random_matrix(seed: int, *shape: int):
 def test_self_play_agrees_with_its_twin(shape, algorithm, alternating, weighting):
     payoffs = random_matrix(sum(shape), *shape)
     result = solve_matrix(payoffs, algorithm, 60, alternating=alternating, weighting=weighting)
-    averages, strategies, curve = naive_matrix.self_play(
+    averages, strategies, curve = matrix_twin.self_play(
         payoffs.tolist(), algorithm == "cfr+", alternating, weighting == "linear", 60
     )
     np.testing.assert_allclose(result.exploitability, curve, rtol=0, atol=1e-12)
@@ -44,7 +44,7 @@ def test_mixtures_skip_nothing_that_counts(num_rows):
     rows = rng.standard_normal((num_rows, 5))
     mixture, support = np.empty(5), np.empty(num_rows, dtype=np.uint64)
     _matrix.mix_rows(weights, rows.ravel(), support, mixture)
-    expected = naive_matrix.weighted_rows(weights.tolist(), rows.tolist())
+    expected = matrix_twin.weighted_rows(weights.tolist(), rows.tolist())
     np.testing.assert_allclose(mixture, expected, rtol=0, atol=1e-14)
 
 
@@ -101,7 +101,7 @@ def test_lp_and_self_play_agree(seed):
     payoffs = random_matrix(seed, rows, columns)
     exact = solve_matrix(payoffs, "lp")
     assert exact.exploitability.shape == (1,)
-    assert naive_matrix.exploitability(payoffs.tolist(), exact.row, exact.column) < 1e-9
+    assert matrix_twin.exploitability(payoffs.tolist(), exact.row, exact.column) < 1e-9
     learnt = solve_matrix(payoffs, "cfr+", 2000)
     assert learnt.exploitability[-1] < 1e-3
     # In a profile exploitable for e in the mean, each player is within 2 e of the value.
@@ -127,7 +127,7 @@ def test_lp_does_not_depend_on_the_unit(unit):
 
 
 def test_kuhn_as_a_matrix():
-    payoffs = naive_matrix.kuhn_normal_form()
+    payoffs = matrix_twin.kuhn_normal_form()
     assert solve_matrix(payoffs, "lp").value == pytest.approx(-1 / 18, abs=1e-9)  # Kuhn 1950
     learnt = solve_matrix(payoffs, "cfr+", 300)
     assert abs(learnt.value + 1 / 18) <= 2 * learnt.exploitability[-1] < 0.02
@@ -138,7 +138,7 @@ def test_the_last_exploitability_is_that_of_the_result(algorithm):
     payoffs = random_matrix(3, 6, 8)
     result = solve_matrix(payoffs, algorithm, 100)
     assert result.exploitability.shape == (100,)
-    direct = naive_matrix.exploitability(payoffs.tolist(), result.row, result.column)
+    direct = matrix_twin.exploitability(payoffs.tolist(), result.row, result.column)
     assert result.exploitability[-1] == pytest.approx(direct, abs=1e-12)
     assert result.value == pytest.approx(float(result.row @ payoffs @ result.column))
 

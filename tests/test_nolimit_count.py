@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_tree import naive_betting_tree, naive_round_counts, nolimit_rules, small_nolimit_rules
+from naive.tree import naive_betting_tree, naive_round_counts, nolimit_rules, small_nolimit_rules
 
 import errai.games.betting
 from errai.errors import UsageError

@@ -2,11 +2,11 @@
 
 import doctest
 
-import naive_evaluation as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import evaluation as naive
 
 from errai.cards import ranges
 from errai.cards.deck import FULL_DECK, format_cards

@@ -1,8 +1,8 @@
 """The sequence-form linear programme: published values, symmetry against plain enumeration, naive spots."""
 
-import naive_matrix
 import numpy as np
 import pytest
+from naive import matrix as matrix_twin
 
 from errai.cards.deck import FULL_DECK, Deck
 from errai.errors import UsageError
@@ -83,7 +83,7 @@ def test_published_values(name):
 def test_kuhn_equals_its_matrix():
     game = load_game("kuhn")
     result = solve_sequence_form(build_betting_tree(game), game_cells(game))
-    exact = solve_matrix(naive_matrix.kuhn_normal_form(), "lp")
+    exact = solve_matrix(matrix_twin.kuhn_normal_form(), "lp")
     assert result.value == pytest.approx(exact.value, abs=1e-9)
 
 
@@ -147,7 +147,7 @@ def test_river_spots_against_naive_best_responses(seed):
     tree, cells, board, weights = river_spot(12, seed)
     result = solve_sequence_form(tree, cells, weights)
     hands = [player.hand_card.tolist() for player in cells.players]
-    spot = naive_matrix.NaiveSpot(tree, board.tolist(), hands, [own.tolist() for own in weights])
+    spot = matrix_twin.NaiveSpot(tree, board.tolist(), hands, [own.tolist() for own in weights])
     play = [nested_play(tree, cells, result.tables, q) for q in (0, 1)]
     best = [spot.best_response(q, play) for q in (0, 1)]
     assert best[0] == pytest.approx(result.value, abs=1e-8)

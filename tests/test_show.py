@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from naive_tree import naive_betting_tree, nolimit_rules
+from naive.tree import naive_betting_tree, nolimit_rules
 
 from errai.errors import UsageError
 from errai.games.catalogue import load_game

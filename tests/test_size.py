@@ -4,8 +4,8 @@ import pyspiel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_games import poker_rules
-from naive_tree import menus, naive_betting_tree, naive_bluff_tree, naive_round_counts, nolimit_rules
+from naive.games import poker_rules
+from naive.tree import menus, naive_betting_tree, naive_bluff_tree, naive_round_counts, nolimit_rules
 
 from errai.errors import UsageError
 from errai.games.acpc_files import parse_game_file

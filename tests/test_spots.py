@@ -6,7 +6,7 @@ import sys
 import numba
 import numpy as np
 import pytest
-from naive_spots import naive_expected_value, renamed
+from naive.spots import naive_expected_value, renamed
 
 import errai
 from errai.cards.deck import FULL_DECK, format_cards
