@@ -39,7 +39,7 @@ def main() -> None:
     folder, kills, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
     straight = solve(None)
     reached = finished = killed = 0
-    longest = 0.05
+    longest = 0.2
     while killed < kills:
         child = os.fork()
         if child == 0:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from errai.strategy.simple import SIMPLE_RULES, simple_strategy
 from errai.strategy.strategy import Strategy
 from errai.strategy.table import strategy_tables
 from errai.tree.public_tree import PublicTree
+from errai.tree.size import game_size
 
 
 @pytest.fixture
@@ -120,6 +120,8 @@ def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
         (["exploit", "always-call"], "--game says which"),
         (["exploit", "always-win", "--game", "leduc"], "'always-win' is neither a file nor a simple agent"),
         (["exploit", "/", "--game", "leduc"], "'/' knows its game"),
+        (["exploit", "half", "--game", "kuhn", "--keep", "k"], "'kuhn' does not fall apart into sub-games"),
+        (["exploit", "half", "--game", "leduc", "--threads", "0"], "0 threads are impossible"),
         (["exploit", "random", "--game", "bluff-1-1", "--estimate"], "is a dice game"),
     ],
 )
@@ -184,19 +186,37 @@ def test_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert "iteration 1" not in out
 
 
-def test_estimate_answers_for_games_that_fit_nowhere(run_errai) -> None:  # type: ignore[no-untyped-def]
-    began = time.monotonic()
-    status, out, _ = run_errai("exploit", "always-call", "--game", "limit-holdem", "--estimate", "--json")
-    assert status == 0
-    assert time.monotonic() - began < 60
-    found = json.loads(out)
+def test_estimate_answers_for_games_that_fit_nowhere() -> None:
+    """A strategy of limit hold'em with tables would be 131 TiB; the estimate takes seconds."""
+    found = estimate_exploitability(errai.load_game("limit-holdem"))
     # The river's decisions alone: 5,670 betting sequences x canonical hands, for both positions.
-    assert found["steps"] > 2 * 5670 * 2_428_287_420
-    assert not found["fits"]
-    assert found["seconds"] > 3600
-    status, out, _ = run_errai("exploit", "always-call", "--game", "limit-holdem", "--estimate")
-    assert "does not fit" in out
-    assert "days here on" in out or "hours here on" in out
+    assert found.steps > 2 * 5670 * 2_428_287_420
+    assert found.table_bytes == 4 * game_size(errai.load_game("limit-holdem")).table_slots
+    assert not found.fits
+    assert found.seconds > 3600
+
+
+def test_estimate_by_subgames_leaves_out_what_an_agent_never_does(run_errai) -> None:  # type: ignore[no-untyped-def]
+    arguments = ("exploit", "always-call", "--game", "limit-holdem", "--estimate")
+    status, out, _ = run_errai(*arguments, "--threads", "2", "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["fits"]
+    assert found["table_bytes"] == 0
+    assert 60 < found["seconds"] < 1e6
+    # At least one betting node a position and river hand, and far fewer than in the whole tree.
+    assert 2 * 2_428_287_420 < found["steps"] < 5670 * 2_428_287_420
+
+
+@pytest.mark.parametrize("agent", ["always-call", "half"])
+def test_subgame_by_subgame_is_the_same(run_errai, tmp_path: Path, agent: str) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run_errai("exploit", agent, "--game", "leduc", "--json")
+    whole = json.loads(out)["best_response_values"]
+    for _ in range(2):  # the second time from what the first has kept
+        status, out, _ = run_errai("exploit", agent, "--game", "leduc", "--keep", "kept", "--json")
+        assert status == 0
+        assert json.loads(out)["best_response_values"] == pytest.approx(whole, abs=1e-12)
+    assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
 def test_estimate_of_a_small_game_is_its_own_time() -> None:

@@ -243,10 +243,13 @@ def test_run_that_was_created_but_not_begun_begins(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="names no array 'averages-0': the run has not saved it yet"):
         errai.load_strategy(tmp_path / "run")
     assert prepare_resumed(tmp_path / "run").run().iterations == 10
-    (tmp_path / "half").mkdir()
-    (tmp_path / "half" / "run.toml").write_text("[form")
-    assert not has_checkpoint(tmp_path / "half")
-    assert errai.solve(LEDUC, iterations=10, out=tmp_path / "half").iterations == 10
+    for name in ("run.toml", ".run.toml.123.tmp"):
+        folder = tmp_path / f"half with {name}"
+        folder.mkdir()
+        (folder / name).write_text("[form")
+        assert not has_checkpoint(folder)
+        assert errai.solve(LEDUC, iterations=10, out=folder).iterations == 10
+        assert not list(folder.glob(".*"))
 
 
 def test_impossible_values_are_told(tmp_path: Path) -> None:

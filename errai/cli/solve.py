@@ -1,6 +1,9 @@
 """`errai solve`, `errai exploit`."""
 
+import os
 import re
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,11 +11,13 @@ import typer
 
 from errai.cli.games import Bets, ForceAllIn, MaxRaises, menu_from_options
 from errai.cli.output import Json, Seed, decimal_number, print_json, whole_number
-from errai.cli.progress import UNLIMITED, Interrupts, Progress, format_seconds
+from errai.cli.progress import SECONDS_BETWEEN_LINES, UNLIMITED, Interrupts, Progress, format_seconds
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.games.catalogue import Game
+    from errai.response.exploitability import Exploitability
+    from errai.response.subgames import ActionRule
     from errai.solvers.solve import Measurement, StopRule
     from errai.strategy.run import Job, Run
     from errai.tree.bet_menu import BetMenu
@@ -95,7 +100,7 @@ def solve_command(
         str | None,
         typer.Option("--until", metavar="TARGET", help="Stop at an exploitability such as '1mbb'."),
     ] = None,
-    time: Annotated[
+    time_limit: Annotated[
         str | None, typer.Option("--time", metavar="TIME", help="Stop after a time such as '90s' or '10m'.")
     ] = None,
     bets: Bets = None,
@@ -153,7 +158,7 @@ def solve_command(
     from errai.games.catalogue import load_game
     from errai.strategy.run import LINEAR_PROGRAMME, prepare, prepare_resumed, solve_exactly
 
-    stop = _stop_rule(iterations, until, time)
+    stop = _stop_rule(iterations, until, time_limit)
     _verify_picture(plot)
     if resume and out is None:
         raise UsageError("--resume goes on with the run in --out, which is missing")
@@ -200,15 +205,15 @@ def solve_command(
     _run_job(job, plot, checkpoint_every, json)
 
 
-def _stop_rule(iterations: int | None, until: str | None, time: str | None) -> "StopRule | None":
+def _stop_rule(iterations: int | None, until: str | None, limit: str | None) -> "StopRule | None":
     from errai.solvers.solve import StopRule
 
-    if iterations is None and until is None and time is None:
+    if iterations is None and until is None and limit is None:
         return None
     return StopRule(
         iterations if iterations is not None else UNLIMITED,
         _target(until) if until is not None else None,
-        _duration(time) if time is not None else None,
+        _duration(limit) if limit is not None else None,
     )
 
 
@@ -263,12 +268,12 @@ def _run_job(job: "Job", plot: str | None, checkpoint_every: float, json: bool) 
         run = job.run(progress.report, between, checkpoint_every)
     if plot is not None and run.measurements:
         run.plot(plot)
-    _tell_end(run, job.solver.rule.name, {**sizes, "seconds": job.solver.seconds}, json, job.solver.iteration)
+    _tell_end(run, job.solver.rule.name, {**sizes, "seconds": job.solver.seconds}, json)
     if run.interrupted:
         raise typer.Exit(128 + interrupts.signal_number)
 
 
-def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool, iterations: int = 0) -> None:
+def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool) -> None:
     from errai.response.exploitability import expected_value, exploitability
 
     # Whoever presses Ctrl-C does not want to wait for a last measurement.
@@ -280,7 +285,7 @@ def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool, iter
             {
                 "game": name,
                 "algorithm": algorithm,
-                "iterations": iterations,
+                "iterations": run.iterations,
                 **more,
                 "value": value,
                 "exploitability_chips": measured.chips if measured else None,
@@ -293,9 +298,9 @@ def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool, iter
         )
         return
     if measured is None:
-        print(f"{name}: interrupted after {iterations:,} iterations")
+        print(f"{name}: interrupted after {run.iterations:,} iterations")
     else:
-        took = f" after {iterations:,} iterations in {format_seconds(more['seconds'])}" if more else ""
+        took = f" after {run.iterations:,} iterations in {format_seconds(more['seconds'])}" if more else ""
         print(
             f"{name}: value {value:.9f} chips for position 0, "
             f"exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips){took}"
@@ -335,6 +340,15 @@ def exploit_command(
     bets: Bets = None,
     max_raises: MaxRaises = None,
     force_all_in: ForceAllIn = 0.0,
+    threads: Threads = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep",
+            metavar="FOLDER",
+            help="For simple agents: go sub-game by sub-game and keep here what is done, to go on later.",
+        ),
+    ] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only say how long it would take here, and how much memory.")
     ] = False,
@@ -344,6 +358,7 @@ def exploit_command(
     """Measure exactly how much a best response wins from a strategy."""
     from errai.games.catalogue import load_game
     from errai.response.exploitability import exploitability
+    from errai.strategy.estimate import goes_by_subgames
     from errai.strategy.files import load_strategy, saved_game
     from errai.strategy.simple import SIMPLE_RULES, simple_strategy
 
@@ -357,17 +372,27 @@ def exploit_command(
                 f"'{strategy}' is neither a file nor a simple agent: {', '.join(SIMPLE_RULES)} are allowed"
             )
         raise UsageError(f"'{strategy}' knows its game: --game and --bets go with simple agents")
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads are impossible: 1 or more are allowed")
+    rules, menu = (load_game(str(game)), menu) if is_simple else saved_game(strategy)
+    by_subgames = is_simple and (keep is not None or goes_by_subgames(rules, menu))
+    if keep is not None and not is_simple:
+        raise UsageError("--keep goes with simple agents: saved strategies are measured at once")
     if estimate:
-        rules, menu = (load_game(str(game)), menu) if is_simple else saved_game(strategy)
-        _tell_estimate(rules, menu, json)
+        rule = SIMPLE_RULES[strategy] if by_subgames else None
+        _tell_estimate(rules, menu, rule, threads, json)
         return
-    played = simple_strategy(load_game(str(game)), strategy, menu) if is_simple else load_strategy(strategy)
-    measured = exploitability(played)
+    if by_subgames:
+        measured = _measure_by_subgames(rules, strategy, menu, threads, keep)
+    else:
+        measured = exploitability(
+            simple_strategy(rules, strategy, menu) if is_simple else load_strategy(strategy)
+        )
     if json:
         print_json(
             {
                 "strategy": strategy,
-                "game": played.game.name,
+                "game": rules.name,
                 "exploitability_chips": measured.chips,
                 "exploitability_mbb_per_game": measured.mbb_per_game,
                 "best_response_values": list(measured.best_response_values),
@@ -376,17 +401,49 @@ def exploit_command(
         return
     first, second = measured.best_response_values
     print(
-        f"{strategy} in {played.game.name}: exploitability {measured.mbb_per_game:.6g} mbb/g "
+        f"{strategy} in {rules.name}: exploitability {measured.mbb_per_game:.6g} mbb/g "
         f"({measured.chips:.6g} chips)"
     )
     print(f"  a best response wins {first:.6g} chips a game in position 0, {second:.6g} in position 1")
 
 
-def _tell_estimate(rules: "Game", menu: "BetMenu | None", json: bool) -> None:
-    from errai.strategy.estimate import estimate_exploitability
+def _measure_by_subgames(
+    rules: "Game", agent: str, menu: "BetMenu | None", threads: int | None, keep: str | None
+) -> "Exploitability":
+    from errai.response.subgames import exploitability_by_subgames
+    from errai.strategy.estimate import falls_apart
+    from errai.strategy.simple import SIMPLE_RULES
+
+    if not falls_apart(rules):
+        raise UsageError(
+            f"'{rules.name}' does not fall apart into sub-games: it deals no board in its second round"
+        )
+    began = told = time.monotonic()
+
+    def report(done: int, boards: int) -> None:
+        nonlocal told
+        if time.monotonic() - told < SECONDS_BETWEEN_LINES:
+            return
+        told = time.monotonic()
+        spent = format_seconds(time.monotonic() - began)
+        print(f"errai: {done:,} of {boards:,} boards of a position, {spent}", file=sys.stderr, flush=True)
+
+    folder = Path(keep) if keep is not None else None
+    return exploitability_by_subgames(
+        rules, SIMPLE_RULES[agent], menu, threads or os.cpu_count() or 1, folder, report
+    )
+
+
+def _tell_estimate(
+    rules: "Game", menu: "BetMenu | None", rule: "ActionRule | None", threads: int | None, json: bool
+) -> None:
+    from errai.strategy.estimate import estimate_by_subgames, estimate_exploitability, falls_apart
     from errai.tree.memory import format_bytes
 
-    found = estimate_exploitability(rules, menu)
+    if rule is not None and falls_apart(rules):
+        found = estimate_by_subgames(rules, rule, menu, threads)
+    else:
+        found = estimate_exploitability(rules, menu)
     if json:
         print_json(
             {
@@ -408,7 +465,7 @@ def _tell_estimate(rules: "Game", menu: "BetMenu | None", json: bool) -> None:
     )
     print(
         f"  memory: {format_bytes(found.table_bytes)} for the strategy's tables and "
-        f"{format_bytes(found.hand_bytes)} for hands and boards, which "
+        f"{format_bytes(found.hand_bytes)} for hands and boards at a time, which "
         + ("fits into" if found.fits else "does not fit into")
         + f" the {format_bytes(found.free_bytes)} that are free"
     )

@@ -33,6 +33,7 @@ from errai.tables.array_file import (
     ArrayHeader,
     checksum,
     is_array_file,
+    is_temporary,
     read_array,
     read_header,
     write_array,
@@ -278,9 +279,11 @@ class RunFolder:
         folder = Path(path)
         if has_checkpoint(folder):
             raise UsageError(f"'{path}' holds a run already: resume it, or choose another folder")
-        if folder.exists() and (
-            not folder.is_dir() or (any(folder.iterdir()) and not (folder / CONFIGURATION_NAME).exists())
-        ):
+        # A kill right after the folder was made leaves nothing but a temporary file.
+        is_ours = folder.is_dir() and (
+            (folder / CONFIGURATION_NAME).exists() or all(is_temporary(one) for one in folder.iterdir())
+        )
+        if folder.exists() and not is_ours:
             raise UsageError(f"'{path}' is in use and holds no run: an empty or a new folder is allowed")
         text = configuration.text()
         folder.mkdir(parents=True, exist_ok=True)

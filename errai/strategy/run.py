@@ -39,6 +39,7 @@ class Run:
         average: the average strategy, which converges to an equilibrium.
         current: the last iteration's strategy.
         measurements: exploitability of the average along the way.
+        iterations: iterations done.
         folder: where it was saved; None if it was not.
         interrupted: whether it was told to end before it was done.
     """
@@ -47,13 +48,9 @@ class Run:
     average: Strategy
     current: Strategy
     measurements: tuple[Measurement, ...]
+    iterations: int = 0
     folder: Path | None = None
     interrupted: bool = False
-
-    @property
-    def iterations(self) -> int:
-        """Iterations done."""
-        return self.measurements[-1].iteration if self.measurements else 0
 
     def plot(self, path: str | Path) -> None:
         """Draw the convergence into a picture file, log-log; needs the extra `plots`."""
@@ -129,7 +126,7 @@ class Job:
                 folder.unlock()
         average, current = Strategy(solver.tree, solver.averages), Strategy(solver.tree, solver.regrets)
         where = folder.path if folder is not None else None
-        return Run(average, average, current, tuple(measurements), where, interrupted)
+        return Run(average, average, current, tuple(measurements), solver.iteration, where, interrupted)
 
     def is_done(self) -> bool:
         """Return whether an earlier measurement has met the stop rule already."""

@@ -209,8 +209,13 @@ def sync_folder(folder: str | Path) -> None:
 def remove_temporaries(folder: str | Path) -> None:
     """Remove what processes that were killed while writing have left; the caller holds the folder's lock."""
     for path in Path(folder).iterdir():
-        if _TEMPORARY_NAME.fullmatch(path.name):
+        if is_temporary(path):
             path.unlink(missing_ok=True)
+
+
+def is_temporary(path: Path) -> bool:
+    """Return whether a file has the name of one that is being written."""
+    return _TEMPORARY_NAME.fullmatch(path.name) is not None
 
 
 def _reserve(file: BinaryIO, num_bytes: int) -> None:
