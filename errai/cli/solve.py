@@ -15,10 +15,12 @@ from errai.cli.progress import SECONDS_BETWEEN_LINES, UNLIMITED, Interrupts, Pro
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
+    from errai.games.bluff import BluffRules
     from errai.games.catalogue import Game
     from errai.response.exploitability import Exploitability
     from errai.response.subgames import ActionRule
     from errai.solvers.solve import Measurement, StopRule
+    from errai.solvers.update_rules import UpdateRule
     from errai.strategy.run import Job, Run
     from errai.tree.bet_menu import BetMenu
 
@@ -155,8 +157,16 @@ def solve_command(
     seed: Seed = 0,
 ) -> None:
     """Solve a game."""
+    from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
-    from errai.strategy.run import LINEAR_PROGRAMME, prepare, prepare_resumed, solve_exactly
+    from errai.solvers.solve import StopRule, configured_rule
+    from errai.strategy.run import (
+        DEFAULT_ITERATIONS,
+        LINEAR_PROGRAMME,
+        prepare,
+        prepare_resumed,
+        solve_exactly,
+    )
 
     stop = _stop_rule(iterations, until, time_limit)
     _verify_picture(plot)
@@ -180,6 +190,14 @@ def solve_command(
         _run_job(job, plot, checkpoint_every, json)
         return
     rules, menu = load_game(game), menu_from_options(bets, max_raises, force_all_in)
+    if isinstance(rules, BluffRules):
+        if out is not None or plot is not None or menu is not None or algorithm == LINEAR_PROGRAMME:
+            raise UsageError(f"'{game}' is a dice game: --out, --plot, --bets and lp do not apply to it")
+        rule = configured_rule(
+            algorithm or "cfr+", alternating, delay, _exponents(discount) if discount is not None else None
+        )
+        _solve_bluff(rules, rule, stop or StopRule(DEFAULT_ITERATIONS), measure_every, json)
+        return
     if algorithm == LINEAR_PROGRAMME:
         if plot is not None:
             raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
@@ -203,6 +221,33 @@ def solve_command(
         resume=resume,
     )
     _run_job(job, plot, checkpoint_every, json)
+
+
+def _solve_bluff(
+    rules: "BluffRules", rule: "UpdateRule", stop: "StopRule", measure_every: int | None, json: bool
+) -> None:
+    """Solve Bluff stage by stage and tell the value of each."""
+    from errai.strategy.bluff import bluff_exploitability, solve_bluff
+
+    def report(measurement: "Measurement") -> None:
+        chips = measurement.exploitability.chips
+        print(f"iteration {measurement.iteration:,}: exploitability {chips:.6f}", file=sys.stderr)
+
+    run = solve_bluff(rules, rule, stop, measure_every, None if json else report)
+    measured = bluff_exploitability(run.strategy)
+    if json:
+        print_json(
+            {
+                "game": rules.name,
+                "values": {f"{a}-{b}": value for (a, b), value in run.values.items()},
+                "exploitability": measured.chips,
+                "best_response_values": measured.best_response_values,
+            }
+        )
+        return
+    for (starter, other), value in run.values.items():
+        print(f"dice {starter}-{other}: the starter wins {value:+.6f} a game")
+    print(f"exploitability of the whole game: {measured.chips:.6f} (winning counts 1)")
 
 
 def _stop_rule(iterations: int | None, until: str | None, limit: str | None) -> "StopRule | None":

@@ -46,6 +46,10 @@ class BluffStrategy:
     trees: dict[Dice, PublicTree]
     tables: dict[Dice, tuple[Floats, Floats]]
 
+    def measure(self) -> Exploitability:
+        """Return the exact exploitability over the whole game."""
+        return bluff_exploitability(self)
+
     def probabilities(self, betting: str, hand: str, dice: Dice | None = None) -> dict[str, float]:
         """Return the probability of each action after a round's bids.
 

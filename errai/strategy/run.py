@@ -10,13 +10,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from errai.errors import UsageError
+from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
+from errai.games.rules import PokerRules
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.strategy.bluff import BluffRun, solve_bluff
 from errai.strategy.files import RunConfiguration, RunFolder, solver_tables, stop_from_state, stop_state
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import has_checkpoint
@@ -242,7 +246,19 @@ def _verify_disk(out: str | Path, table_bytes: int) -> None:
         )
 
 
+@overload
 def solve(
+    game: PokerRules, algorithm: str = ..., iterations: int = ..., seed: int = ..., **options: Any
+) -> Run: ...
+
+
+@overload
+def solve(
+    game: BluffRules, algorithm: str = ..., iterations: int = ..., seed: int = ..., **options: Any
+) -> BluffRun: ...
+
+
+def solve(  # type: ignore[misc]  # the overloads name only what decides the type
     game: Game,
     algorithm: str = "cfr+",
     iterations: int = DEFAULT_ITERATIONS,
@@ -261,8 +277,8 @@ def solve(
     out: str | Path | None = None,
     resume: bool = False,
     checkpoint_every: float = CHECKPOINT_SECONDS,
-) -> Run:
-    """Solve a game.
+) -> Run | BluffRun:
+    """Solve a game; Bluff is solved stage by stage, each to the same stop.
 
     Args:
         game: from `load_game`.
@@ -284,6 +300,11 @@ def solve(
             never interrupted.
         checkpoint_every: seconds between checkpoints.
     """
+    if isinstance(game, BluffRules):
+        if bets is not None or out is not None or algorithm == LINEAR_PROGRAMME:
+            raise UsageError(f"'{game.name}' is a dice game: it takes no bet sizes, no folder and no lp")
+        rule = configured_rule(algorithm, alternating, delay, discount)
+        return solve_bluff(game, rule, StopRule(iterations, until, seconds), measure_every, report)
     if algorithm == LINEAR_PROGRAMME:
         return solve_exactly(game, bets, seed=seed, out=out)
     job = prepare(

@@ -84,7 +84,8 @@ def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
     if second is not first:
         weights.append(_deal_weights(cells, second, dtype))
         begin[1] += begin[0, -1]
-        joined = PlayerCells(*(np.concatenate(arrays) for arrays in zip(first, second, strict=True)))
+        pairs: Any = zip(first, second, strict=True)
+        joined = PlayerCells(*(np.concatenate(arrays) for arrays in pairs))
     return CellArrays(
         begin=begin,
         parent=joined.parent_cell,
