@@ -82,12 +82,12 @@ def exploitability_by_subgames(
         keep_in: a folder in which what is done is kept and found again.
         report: called with (boards done, boards in all) for each position.
     """
-    response = _Response(rules, rule, menu, num_threads, keep_in, report)
+    response = SubgameResponse(rules, rule, menu, num_threads, keep_in, report)
     values = [response.value(player) for player in (0, 1)]
     return Exploitability((values[0], values[1]), rules.big_blind)
 
 
-class _Response:
+class SubgameResponse:
     """A best response to one rule: the trunk, and the sub-games below it."""
 
     def __init__(

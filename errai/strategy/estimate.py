@@ -140,7 +140,7 @@ def estimate_by_subgames(
     threads = num_threads or os.cpu_count() or 1
     estimate_exploitability(load_game("kuhn"))  # kernels may have to be compiled
     began = time.perf_counter()
-    response = subgames._Response(game, rule, menu, threads, None, None)
+    response = subgames.SubgameResponse(game, rule, menu, threads, None, None)
     preparation = time.perf_counter() - began
     board = response.cut.num_boards // 2
     began = time.perf_counter()
@@ -172,7 +172,7 @@ def estimate_by_subgames(
     )
 
 
-def _live_nodes(response: "subgames._Response", player: int) -> dict[int, int]:
+def _live_nodes(response: "subgames.SubgameResponse", player: int) -> dict[int, int]:
     """Return the betting nodes below each entry that the agent lets its opponent reach."""
     reach = response._reach(1 - player)
     closing = np.flatnonzero(response.tree.kind[: response.cut.trunk_end] == CHANCE)
