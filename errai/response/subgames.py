@@ -115,12 +115,12 @@ class SubgameResponse:
 
     def value(self, player: int) -> float:
         """Return what a best response wins in a position, chips a game."""
-        reach = self._reach(1 - player)
+        reach = self.reach(1 - player)
         opponents = comb(self.rules.deck.size - self.rules.num_hole_cards, self.rules.num_hole_cards)
         values = self._trunk_values(player, reach, self._entry_values(player, reach))
         return float(values.mean() / opponents)
 
-    def _reach(self, opponent: int) -> Vectors:
+    def reach(self, opponent: int) -> Vectors:
         """Return how the opponent's actions alone reach each node of the trunk; hands do not matter."""
         reach = np.ones(self.cut.trunk_end)
         for node in range(1, self.cut.trunk_end):
@@ -207,12 +207,12 @@ class SubgameResponse:
         cards = own.hand_card[: len(rows), : self.rules.num_hole_cards].tolist()
         hands = np.array([number[tuple(card)] for card in cards])
         for entry in live:
-            values = self._subgame_values(player, entry, cells) * reach[entry]
+            values = self.subgame_values(player, entry, cells) * reach[entry]
             result[entry, hands] = factor * values[rows]
         # Boards of one class differ by a renaming of suits, which the trunk's hands feel: average over it.
         return self._symmetrised(result)
 
-    def _subtree(self, player: int, entry: int) -> tuple[BettingTree, Vectors]:
+    def subtree(self, player: int, entry: int) -> tuple[BettingTree, Vectors]:
         """Return the betting below an entry without what the opponent never does, and its chances."""
         if (player, entry) not in self.subtrees:
             tree = self.tree
@@ -227,8 +227,9 @@ class SubgameResponse:
             self.subtrees[player, entry] = spanned_tree(tree, kept, self.cut.round), self.chances[kept]
         return self.subtrees[player, entry]
 
-    def _subgame_values(self, player: int, entry: int, cells: Cells) -> Vectors:
-        tree, chances = self._subtree(player, entry)
+    def subgame_values(self, player: int, entry: int, cells: Cells) -> Vectors:
+        """Return what each cell of a board wins below an entry: float64[cells]."""
+        tree, chances = self.subtree(player, entry)
         walk = Traversal(tree, cells, np.float64)
         walk.opponent_scales[:] = 1.0  # values against the sum of the hands it meets, as in the trunk
         one_bucket = {r: np.zeros(cells.num_cells(0, r), dtype=np.int32) for r in range(cells.num_rounds)}

@@ -157,7 +157,7 @@ def estimate_by_subgames(
     if nodes:
         player, entry = min(nodes, key=lambda subgame: nodes[subgame])
         began = time.perf_counter()
-        response._subgame_values(player, entry, cells)
+        response.subgame_values(player, entry, cells)
         pace = (time.perf_counter() - began) / nodes[player, entry]
     walking = pace * sum(nodes.values())
     arrays: list[Floats] = [*cells.players[0], *cells.boards, *cells.classes[0]]
@@ -174,10 +174,10 @@ def estimate_by_subgames(
 
 def _live_nodes(response: "subgames.SubgameResponse", player: int) -> dict[int, int]:
     """Return the betting nodes below each entry that the agent lets its opponent reach."""
-    reach = response._reach(1 - player)
+    reach = response.reach(1 - player)
     closing = np.flatnonzero(response.tree.kind[: response.cut.trunk_end] == CHANCE)
     return {
-        entry: response._subtree(player, entry)[0].num_nodes
+        entry: response.subtree(player, entry)[0].num_nodes
         for entry, node in enumerate(closing)
         if reach[node] > 0
     }
