@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from errai.cards.evaluator import evaluate, evaluate_three_card
 from errai.games.rules import PokerRules, Showdown
+from errai.tree import _cells as kernels
 from errai.tree.deals import Deals
 from errai.tree.memory import verify_memory
 
@@ -283,7 +284,7 @@ def _group_hands(
         hand=np.concatenate(parts[1]),
         strength=np.concatenate(parts[2]),
         first=np.concatenate(parts[3]),
-        cell_begin=np.append(np.concatenate(begins), num_cells),
+        cell_begin=np.append(np.concatenate(begins), num_cells).astype(np.int64),
         parent_cell=np.concatenate(parents),
         cell_of=cell_of,
         classes=tuple(classes),
@@ -293,11 +294,17 @@ def _group_hands(
 def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
     """Relate a player's cells to the opponent's hands."""
     board, hand = own.board[own.first], own.hand[own.first]
-    # One sorted key for (board, strength) turns "how many are weaker" into a look-up.
-    scale = 1 + max(int(own.strength.max()), int(other.strength.max()))
-    keys = other.board[other.first] * scale + other.strength[other.first]
-    cell_keys = board * scale + own.strength[own.first]
-    board_begin = other.cell_begin[board]
+    num_cells = len(board)
+    below, up_to, tied_up_to = (np.empty(num_cells, dtype=np.int32) for _ in range(3))
+    kernels.count_beaten(
+        own.cell_begin,
+        own.strength[own.first],
+        other.cell_begin,
+        other.strength[other.first],
+        below,
+        up_to,
+        tied_up_to,
+    )
     num_hole_cards = own.hands.shape[1]
     twin = np.full(len(board), NO_CELL, dtype=np.int32)
     if num_hole_cards == 2:
@@ -307,55 +314,24 @@ def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
         twin[known] = other.cell_of[board[known], same[known]]
     cards = np.full((len(own.hand), 2), NO_CARD, dtype=np.uint8)
     cards[:, :num_hole_cards] = own.hands[own.hand]
-    card, card_count = _card_classes(own, cards)
+    hand_begin = np.append(own.first, len(own.hand)).astype(np.int32)
+    card, card_count = (np.empty((num_cells, 2), dtype=np.uint8) for _ in range(2))
+    least = np.empty(NO_CARD + 1, dtype=np.uint8)
+    kernels.class_cards(own.cell_begin, hand_begin, cards, least, card, card_count)
     return PlayerCells(
-        cell_begin=own.cell_begin.astype(np.int64),
+        cell_begin=own.cell_begin,
         parent_cell=own.parent_cell,
-        multiplicity=np.diff(np.append(own.first, len(own.hand))).astype(np.float32),
-        hand_begin=np.append(own.first, len(own.hand)).astype(np.int32),
+        multiplicity=np.diff(hand_begin).astype(np.float32),
+        hand_begin=hand_begin,
         hand_card=cards,
-        below=(np.searchsorted(keys, cell_keys, side="left") - board_begin).astype(np.int32),
-        up_to=(np.searchsorted(keys, cell_keys, side="right") - board_begin).astype(np.int32),
-        tied_up_to=(np.searchsorted(cell_keys, cell_keys, side="right") - own.cell_begin[board]).astype(
-            np.int32
-        ),
+        below=below,
+        up_to=up_to,
+        tied_up_to=tied_up_to,
         twin=twin,
         card=card,
         card_count=card_count,
         matches=np.zeros((0, 6), dtype=np.uint8),
     )
-
-
-def _card_classes(
-    own: _GroupedHands, cards: npt.NDArray[np.uint8]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return `card` and `card_count` of every cell.
-
-    A cell holds all images of its first hand, so where the two cards have different ranks all images of
-    each are the cell's cards of that rank. (Of a pair alone one could not tell which is whose image.)
-    """
-    num_cards = NO_CARD + 1
-    num_hands = np.diff(np.append(own.first, len(own.hand)))
-    cell = np.repeat(np.arange(len(own.first)), num_hands)
-    least = np.tile(np.arange(num_cards, dtype=np.uint8), (len(own.cell_begin) - 1, 1))
-    ranks = cards // 4
-    apart = ranks[:, 0] != ranks[:, 1]
-    for column in (0, 1):
-        # Hands have ascending cards, so a rank stays in its column throughout a cell.
-        lowest = np.minimum.reduceat(cards[:, column], own.first)
-        board, held = own.board[apart], cards[apart, column]
-        np.minimum.at(least, (board, held), lowest[cell[apart]])
-    of_hand = least[own.board[:, np.newaxis], cards]
-    card = of_hand[own.first]
-    assert (of_hand[:, :1] == card[cell]).any(axis=1).all()
-    assert (of_hand[:, 1:] == card[cell]).any(axis=1).all()
-    card_count = np.zeros((len(own.first), 2), dtype=np.uint8)
-    for column in (0, 1):
-        holds = (cards == card[cell, column, np.newaxis]).any(axis=1)
-        card_count[:, column] = np.bincount(cell[holds], minlength=len(own.first))
-    card_count[card[:, 1] == NO_CARD, 1] = 0
-    card_count[card[:, 0] == card[:, 1], 1] = 0
-    return card, card_count
 
 
 def _sorted_order(
