@@ -208,7 +208,8 @@ def pull_values(
             for c in range(num_cells):
                 old = regret[r + c]
                 factor = positive if old > zero else negative
-                regret[r + c] = max(old * factor + (value[v + c] - value[here + c]), floor)
+                new = old * factor + (value[v + c] - value[here + c])
+                regret[r + c] = floor if new < floor else new  # unlike max, it keeps what is no number
         if averages:
             own = U(reach_begin + (decisions[d, CHILD_ROW] - row_base) * width)
             for a in range(num_actions):
@@ -296,8 +297,8 @@ def scatter_rows(
     bucket,  # IN   int32[...]
     first_cell,  # IN   uint64
     num_cells,  # IN   uint64
-    hands,  # IN   float[C]
-    first_hands,  # IN   uint64  where the board's cells begin in `hands`
+    cell_weight,  # IN   float[C]
+    first_weight,  # IN   uint64  where the board's cells begin in `cell_weight`
     num_slots,  # IN   int64
     begin,  # IN   int64
     rows,  # IN   int64
@@ -305,11 +306,11 @@ def scatter_rows(
     source,  # IN   float[slots, width]  flat
     target,  # INOUT float[...]  table
 ):
-    """Add what the cells of a board have learnt, times their hands, to their buckets."""
+    """Add what the cells of a board have learnt, as often as chance deals them, to their buckets."""
     for s in range(num_slots):
         k, t = U(begin + s * rows), U(s * width)
         for c in range(num_cells):
-            target[k + U(bucket[first_cell + c])] += hands[first_hands + c] * source[t + c]
+            target[k + U(bucket[first_cell + c])] += cell_weight[first_weight + c] * source[t + c]
 
 
 @kernel()
@@ -573,7 +574,7 @@ def walk(
                         tables.bucket[player],
                         first_own - U(cell_begin[player, 0]),
                         num_own,
-                        cells.hands,
+                        cells.bucket_weight,
                         first_own,
                         num_slots,
                         begin,

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,8 @@ class CellArrays(NamedTuple):
         tied_up_to: int32[C].
         twin: int32[C].
         used_cards: uint8[...] all cards that occur in `card`.
+        bucket_weight: float[C] how much of its bucket a cell is: its hands times the chance of the deals so
+            far; empty where no round is bucketed.
         matches: uint8[C, 6] in Bluff, as in `PlayerCells`.
     """
 
@@ -73,10 +76,12 @@ class CellArrays(NamedTuple):
     tied_up_to: npt.NDArray[np.int32]
     twin: npt.NDArray[np.int32]
     used_cards: npt.NDArray[np.uint8]
+    bucket_weight: Floats
     matches: npt.NDArray[np.uint8]
 
 
-def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
+def cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
+    """Return both players' cells for kernels."""
     first, second = cells.players
     weights = [_deal_weights(cells, first, dtype)]
     begin = np.stack([first.cell_begin, second.cell_begin])
@@ -98,19 +103,35 @@ def _cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
         tied_up_to=joined.tied_up_to,
         twin=joined.twin,
         used_cards=np.unique(joined.card),
+        bucket_weight=np.zeros(0, dtype=dtype),
         matches=joined.matches,
     )
+
+
+def _parent_boards(cells: Cells) -> npt.NDArray[np.int64]:
+    """Return the parent of each board after the first round: boards are numbered in the order of parents."""
+    links = cells.links
+    return np.repeat(np.arange(len(links.child_begin)), links.child_end - links.child_begin)
 
 
 def _deal_weights(cells: Cells, player: PlayerCells, dtype: np.dtype[Any]) -> Floats:
     links, begin = cells.links, player.cell_begin
     chance = np.repeat(links.deal_factor, np.diff(begin)) * player.multiplicity
-    # Boards are numbered in the order of their parents.
-    parents = np.repeat(np.arange(len(links.child_begin)), links.child_end - links.child_begin)
     below = slice(int(begin[links.round_board[1]]), None)
-    first_above = np.repeat(begin[parents], np.diff(begin[links.round_board[1] :]))
+    first_above = np.repeat(begin[_parent_boards(cells)], np.diff(begin[links.round_board[1] :]))
     chance[below] /= player.multiplicity[first_above + player.parent_cell[below]]
     return chance.astype(dtype)
+
+
+def _bucket_weights(cells: Cells, dtype: np.dtype[Any]) -> Floats:
+    links = cells.links
+    chance = links.deal_factor.copy()
+    parents = _parent_boards(cells)
+    for first, last in pairwise(links.round_board[1:].tolist()):
+        chance[first:last] *= chance[parents[first - links.round_board[1] : last - links.round_board[1]]]
+    players = cells.players[:1] if cells.players[0] is cells.players[1] else cells.players
+    weights = [np.repeat(chance, np.diff(player.cell_begin)) * player.multiplicity for player in players]
+    return np.concatenate(weights).astype(dtype)
 
 
 class Scratch(NamedTuple):
@@ -268,7 +289,7 @@ class Traversal:
         for row, weights in zip(self._initial, self.initial, strict=True):
             row[: len(weights)] = weights
         self._boards = BoardArrays(cells.links.child_begin, cells.links.child_end)
-        self._cells = _cell_arrays(cells, self.dtype)
+        self._cells = cell_arrays(cells, self.dtype)
         self.hands = [
             player.multiplicity[:end].astype(np.float64)
             for player, end in zip(cells.players, ends, strict=True)
@@ -382,6 +403,7 @@ class Traversal:
     def _allow_buckets(self) -> None:
         """Make the buffers that only bucketed tables need."""
         if len(self.scratch[0].played) == 0:
+            self._cells = self._cells._replace(bucket_weight=_bucket_weights(self.cells, self.dtype))
             size = self._shape["most_slots"]
             extra = {name: np.zeros(size, dtype=self.dtype) for name in ("played", "learnt", "averaged")}
             self.scratch = [
@@ -395,7 +417,7 @@ class Traversal:
 
     def walk_once(self, player: int, mode: int, tables: Tables, step: npt.NDArray[np.float64]) -> Floats:
         """Traverse once for a player; returns the root's values, float[root cells], chips a hand."""
-        self._walk(player, player + 1, mode, tables, np.broadcast_to(step, (1, 2, 5)).copy())
+        self._walk(player, player + 1, mode, tables, np.full((1, 2, 5), step, dtype=np.float64))
         return self.root_values[player, : len(self.initial[player])].copy()
 
     def learn(self, tables: Tables, steps: npt.NDArray[np.float64]) -> None:
