@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from os.path import isfile
 from pathlib import Path
 
@@ -84,16 +85,7 @@ def holdem(num_rounds: int, num_bets: int) -> PokerRules:
 
 def limit_holdem() -> PokerRules:
     """Heads-up limit Texas hold'em of the ACPC: blinds 5 and 10, bets 10, 10, 20, 20, four bets a round."""
-    return PokerRules(
-        name="limit-holdem",
-        deck=FULL_DECK,
-        num_hole_cards=2,
-        num_board_cards=HOLDEM_BOARD,
-        blinds=(10, 5),
-        raise_sizes=(10, 10, 20, 20),
-        max_raises=(3, 4, 4, 4),
-        first_player=(1, 0, 0, 0),
-    )
+    return replace(holdem(4, 4), name="limit-holdem")
 
 
 def nolimit_holdem() -> PokerRules:
