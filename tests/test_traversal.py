@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import pyspiel
@@ -27,8 +26,6 @@ from errai.tree.betting_tree import (
 from errai.tree.cells import Cells, game_cells, spot_cells
 from errai.tree.deals import Deals
 from errai.tree.traversal import BEST, EVALUATE, LEARN, TableLayout, Traversal, lossless_layout
-
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="walks are too slow as plain Python")
 
 MODES = {"evaluate": EVALUATE, "best": BEST, "learn": LEARN}
 NO_STEP = np.zeros(5)
