@@ -17,6 +17,7 @@ a kernel anew in each caller, and every array taken out of a tuple costs a refer
 import numpy as np
 
 from errai.kernels import kernel
+from errai.tree._buckets import gather_rows, scatter_rows
 from errai.tree._challenge import value_challenges
 from errai.tree._terminal import value_leaves
 
@@ -271,46 +272,6 @@ def add_deals(
             source = U(value_begin + (entry_node[entry] - node_base) * width)
             sums[parent] += weight * value[source + c]
             parent += U(parent_width)
-
-
-@kernel()
-def gather_rows(
-    bucket,  # IN   int32[...]  the bucket of each cell, from first_cell on
-    first_cell,  # IN   uint64
-    num_cells,  # IN   uint64
-    num_slots,  # IN   int64
-    begin,  # IN   int64
-    rows,  # IN   int64
-    source,  # IN   float[...]  table
-    width,  # IN   int64
-    target,  # OUT  float[slots, width]  flat
-):
-    """Spread the rows of buckets over the cells of a board."""
-    for s in range(num_slots):
-        k, t = U(begin + s * rows), U(s * width)
-        for c in range(num_cells):
-            target[t + c] = source[k + U(bucket[first_cell + c])]
-
-
-@kernel()
-def scatter_rows(
-    bucket,  # IN   int32[...]
-    first_cell,  # IN   uint64
-    num_cells,  # IN   uint64
-    cell_weight,  # IN   float[C]
-    first_weight,  # IN   uint64  where the board's cells begin in `cell_weight`
-    num_slots,  # IN   int64
-    begin,  # IN   int64
-    rows,  # IN   int64
-    width,  # IN   int64
-    source,  # IN   float[slots, width]  flat
-    target,  # INOUT float[...]  table
-):
-    """Add what the cells of a board have learnt, as often as chance deals them, to their buckets."""
-    for s in range(num_slots):
-        k, t = U(begin + s * rows), U(s * width)
-        for c in range(num_cells):
-            target[k + U(bucket[first_cell + c])] += cell_weight[first_weight + c] * source[t + c]
 
 
 @kernel()
