@@ -105,7 +105,7 @@ def bench_leduc(quick: bool) -> None:
     print(f"Leduc, {iterations:,} CFR iterations: {taken:.2f} s")
 
 
-@numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
+@numba.njit(fastmath=True)
 def quadratic_showdown(
     reach: npt.NDArray[np.float32],
     strength: npt.NDArray[np.int64],
