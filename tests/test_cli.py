@@ -3,10 +3,10 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -381,15 +381,17 @@ def test_help_does_not_wait_for_numba() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, env=ENVIRONMENT)
 
 
-def test_help_answers_within_half_a_second() -> None:
-    seconds = []
-    for _ in range(5):
-        begin = time.perf_counter()
+def test_help_takes_less_than_half_a_second_of_work() -> None:
+    """In processor time, which other programs on the machine do not stretch; nothing in it waits."""
+    used = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
             [sys.executable, "-m", "errai", "--help"], check=True, capture_output=True, env=ENVIRONMENT
         )
-        seconds.append(time.perf_counter() - begin)
-    assert min(seconds) < 0.5
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(used) < 0.5
 
 
 @pytest.mark.parametrize("unbuffered", [True, False])
