@@ -45,7 +45,9 @@ def run_errai(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     status, out, err = run_errai("solve", "leduc", "--iterations", "100", "--out", "runs/a")
-    assert (status, err) == (0, "")
+    assert status == 0
+    # On a busy machine, or while kernels compile, lines of progress may appear; nothing else does.
+    assert all(re.match(r"errai: (iteration \d|compiling kernels)", line) for line in err.splitlines())
     assert out.startswith("leduc: 288 information sets, 672 slots; tables 10.5 KiB\n")
     assert re.search(r"value -0\.08\d+ chips for position 0, exploitability 13\.\d+ mbb/g", out)
     assert "saved in runs/a; next: errai show runs/a, errai exploit runs/a" in out
