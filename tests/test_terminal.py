@@ -14,7 +14,7 @@ import errai
 from errai.cards.deck import FULL_DECK, Deck
 from errai.games.rules import PokerRules
 from errai.tree._lanes import LANES, TILE
-from errai.tree._terminal import NUM_SUMS, value_leaves
+from errai.tree._terminal import SUMS_SIZE, value_leaves
 from errai.tree.cells import Cells, game_cells, spot_cells
 from errai.tree.traversal import cell_arrays
 
@@ -98,13 +98,9 @@ def run_kernel(
         U(num_own),
         U(begin[1 - player, board]),
         U(num_other),
-        arrays.hands,
         arrays.card,
-        arrays.card_count,
-        arrays.below,
-        arrays.up_to,
-        arrays.tied_up_to,
-        arrays.twin,
+        arrays.counts,
+        arrays.order,
         arrays.used_cards,
         padded.reshape(-1),
         0,
@@ -112,9 +108,8 @@ def run_kernel(
         len(names) * width,
         0,
         np.zeros(3 * (width + 1) * LANES, dtype=dtype),
-        np.zeros(NUM_SUMS * LANES, dtype=dtype),
+        np.zeros(SUMS_SIZE, dtype=dtype),
         np.zeros((3, LANES), dtype=np.uint64),
-        np.zeros(2 * LANES, dtype=dtype),
         value,
     )
     return {name: value[i * width : i * width + num_own] for i, name in enumerate(names)}

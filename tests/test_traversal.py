@@ -14,6 +14,7 @@ from naive.traversal import Hand, InfoSet, NaiveWalk, Table
 import errai
 from errai.cards.deck import Deck
 from errai.games.rules import UNLIMITED_RAISES, PokerRules
+from errai.tree._traversal import AT_ONCE
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
     ACTION_CALL,
@@ -250,6 +251,7 @@ def test_values_of_random_strategies(pair: Pair, mode: str) -> None:
             assert values[cell] == pytest.approx(expected[hand], abs=1e-10)
         means.append(pair.walk.mean_value(player, values))
         assert means[-1] == pytest.approx(naive.mean_value(player, expected), abs=1e-10)
+    assert pair.walk.mean_values(MODES[mode], bound) == tuple(means)
     if mode == "evaluate":
         assert sum(means) == pytest.approx(0, abs=1e-10)
     else:
@@ -365,7 +367,7 @@ def test_entries_walked_together_or_apart_give_the_same(monkeypatch: pytest.Monk
         regrets, averages = pair.layout.zeros(np.float64), pair.layout.zeros(np.float64)
         bound = pair.layout.tables(tables, regrets, averages)
         values = walk.walk_once(0, LEARN, bound, np.array(UPDATES["cfr"](1)))
-        found.append((int(walk.scratch[0].entries_at_once.max()), values, regrets[0], averages[0]))
+        found.append((int(walk.scratch[0].frame[:, AT_ONCE].max()), values, regrets[0], averages[0]))
     assert found[0][0] < found[1][0] < found[2][0]
     for ours in found[1:]:
         for mine, first in zip(ours[1:], found[0][1:], strict=True):

@@ -35,12 +35,18 @@ U = np.uint64
 NUM_SUMS = 54
 """Card sums 0 to 51, 52 for the missing second card (always zero), 53 for all hands."""
 
-ROW = 0
-SHOWDOWN_NODE = 1
-FOLD_NODE = 2
+SUMS_SIZE = (NUM_SUMS + 2) * LANES
+"""With the chips of showdowns and of folds behind them."""
+
+ROW, SHOWDOWN_NODE, FOLD_NODE = range(3)
+"""Columns of `WalkPlan.leaves`."""
+
+BELOW, UP_TO, TIED_UP_TO, TWIN = (U(column) for column in range(4))
+"""Columns of `CellArrays.order`."""
 
 _WIDE = U(LANES)
 _ALL = U(53 * LANES)
+_CHIPS = U(NUM_SUMS * LANES)
 
 
 @kernel()
@@ -50,12 +56,9 @@ def _sweep(
     num_own,  # IN   uint64
     first_other,  # IN   uint64  first of the board's opponent cells
     num_other,  # IN   uint64
-    hands,  # IN   float[C]
     card,  # IN   uint8[C, 2]
-    card_count,  # IN   float[C, 2]
-    below,  # IN   int32[C]
-    up_to,  # IN   int32[C]
-    tied_up_to,  # IN   int32[C]
+    count,  # IN   float[C, 3]  hands with the first card, with the second, all
+    order,  # IN   int32[C, 4]
     with_showdowns,  # IN   bool
     sums,  # INOUT float[NUM_SUMS, LANES]  flat, zero before, totals after
     out,  # INOUT float[own cells, LANES]  flat; to add reach of weaker and of not stronger hands
@@ -74,21 +77,21 @@ def _sweep(
         if not with_showdowns or done == num_own:
             target = num_other
         else:
-            target = U(up_to[first_own + done]) if done < noted else U(below[first_own + noted])
+            target = U(order[first_own + done, UP_TO] if done < noted else order[first_own + noted, BELOW])
         for j in range(met, target):
             cell = first_other + j
             x = load(reach, j * _WIDE)
-            everything = add(everything, multiply(spread(hands[cell], x), x))
+            everything = add(everything, multiply(spread(count[cell, U(2)], x), x))
             a = U(card[cell, U(0)]) * _WIDE
-            store(sums, a, add(load(sums, a), multiply(spread(card_count[cell, U(0)], x), x)))
+            store(sums, a, add(load(sums, a), multiply(spread(count[cell, U(0)], x), x)))
             b = U(card[cell, U(1)]) * _WIDE
-            store(sums, b, add(load(sums, b), multiply(spread(card_count[cell, U(1)], x), x)))
+            store(sums, b, add(load(sums, b), multiply(spread(count[cell, U(1)], x), x)))
         met = target
         if not with_showdowns or done == num_own:
             break
         end = noted
-        if noted < num_own and U(below[first_own + noted]) == met:
-            end = U(tied_up_to[first_own + noted])
+        if noted < num_own and U(order[first_own + noted, BELOW]) == met:
+            end = U(order[first_own + noted, TIED_UP_TO])
         for i in range(done, end):
             a = load(sums, U(card[first_own + i, U(0)]) * _WIDE)
             b = load(sums, U(card[first_own + i, U(1)]) * _WIDE)
@@ -113,13 +116,9 @@ def value_leaves(
     num_own,  # IN   uint64
     first_other,  # IN   uint64
     num_other,  # IN   uint64
-    hands,  # IN   float[C]
     card,  # IN   uint8[C, 2]
-    card_count,  # IN   float[C, 2]
-    below,  # IN   int32[C]
-    up_to,  # IN   int32[C]
-    tied_up_to,  # IN   int32[C]
-    twin,  # IN   int32[C]
+    count,  # IN   float[C, 3]
+    order,  # IN   int32[C, 4]
     used_cards,  # IN   uint8[...]  cards that occur, 52 included
     reach,  # IN   float[...]
     reach_begin,  # IN   int64  the opponent's reach rows of the round
@@ -127,9 +126,8 @@ def value_leaves(
     waste,  # IN   int64  a row of `value` that nobody reads
     value_begin,  # IN   int64
     lanes,  # TMP  float[3, max width + 1, LANES]  flat; the last row of the first is zero
-    sums,  # TMP  float[NUM_SUMS, LANES]  flat
+    sums,  # TMP  float[SUMS_SIZE]
     offsets,  # TMP  uint64[3, LANES]
-    lane_chips,  # TMP  float[2, LANES]  flat
     value,  # OUT  float[...]  rows of the leaves
 ):
     """Fill the value rows of leaves, `LANES` reach rows at a time."""
@@ -155,8 +153,8 @@ def value_leaves(
             showdown_offsets[t] = waste if showdown < 0 else value_begin + (showdown - node_base) * width
             fold_offsets[t] = waste if fold < 0 else value_begin + (fold - node_base) * width
             with_folds |= fold >= 0
-            lane_chips[t] = chips[leaf, 0]
-            lane_chips[LANES + t] = chips[leaf, 1]
+            sums[_CHIPS + U(t)] = chips[leaf, 0]
+            sums[_CHIPS + _WIDE + U(t)] = chips[leaf, 1]
         for c in range(U(0), num_other, U(TILE)):
             rows_to_lanes(reach, row_offsets, c, reach_in, c * _WIDE)
         nothing = spread(0, load(sums, _ALL))
@@ -172,19 +170,15 @@ def value_leaves(
             num_own,
             first_other,
             num_other,
-            hands,
             card,
-            card_count,
-            below,
-            up_to,
-            tied_up_to,
+            count,
+            order,
             with_showdowns,
             sums,
             out,
         )
         everything = load(sums, _ALL)
-        showdown_chips = load(lane_chips, U(0))
-        fold_chips = load(lane_chips, _WIDE)
+        showdown_chips, fold_chips = load(sums, _CHIPS), load(sums, _CHIPS + _WIDE)
         for i in range(num_own):
             k = i * _WIDE
             a = load(sums, U(card[first_own + i, U(0)]) * _WIDE)
@@ -194,7 +188,7 @@ def value_leaves(
                 # Weaker, plus not stronger, less all: the own hand, twice counted and subtracted, cancels.
                 store(out, k, multiply(showdown_chips, subtract(load(out, k), free)))
             if with_folds:
-                same = twin[first_own + i]
+                same = order[first_own + i, TWIN]
                 again = load(reach_in, U(same) * _WIDE if same >= 0 else no_twin)
                 store(fold_out, k, multiply(fold_chips, add(free, again)))
         if with_showdowns:

@@ -30,6 +30,14 @@ EVALUATE = 2
 PLAYER, ACTIONS, NODE, CHILD, SLOT, REACH_ROW, CHILD_ROW = range(7)
 """Columns of `WalkPlan.decisions`."""
 
+ENTRY_NODE, ENTRY_DECISION, ENTRY_NEXT = range(3)
+ENTRY_ROW, ENTRY_SLOT, ENTRY_LEAF, ENTRY_PARENT, PARENT_ROW = 3, 5, 7, 11, 12
+"""Columns of `WalkPlan.entries`; rows and slots have one for each player, leaves two."""
+
+WIDTH, AT_ONCE, VALUES, DEALS, WASTE, REACH, FIRST_SLOT = 0, 1, 2, 3, 4, 5, 7
+BOARD, LAST_BOARD, FIRST_ENTRY, LAST_ENTRY, ENTRY = range(9, 14)
+"""Columns of `Scratch.frame`; reach and slots have one for each player."""
+
 TINY = 1e-30
 """Sums of regrets at or below this count as none: their inverse would overflow float32."""
 
@@ -115,6 +123,7 @@ def pull_values(
     player,  # IN   int64  whose values they are
     mode,  # IN   int64
     step,  # IN   float64[5]  the update rule's factors in this iteration
+    bucketed,  # IN   bool  then nothing is discounted or floored
     node_base,  # IN   int64  first of the block's nodes
     row_base,  # IN   int64  first of the player's reach rows
     slot_base,  # IN   int64  first of the player's slots
@@ -135,10 +144,10 @@ def pull_values(
     number = value.dtype.type
     zero, one, tiny = number(0), number(1), number(TINY)
     row, next_row = U(rows), U(width)
-    positive = number(step[POSITIVE_FACTOR])
-    negative = number(step[NEGATIVE_FACTOR])
-    floor = zero if step[FLOOR] > 0 else number(-np.inf)
-    keep = number(step[AVERAGE_FACTOR])
+    positive = one if bucketed else number(step[POSITIVE_FACTOR])
+    negative = one if bucketed else number(step[NEGATIVE_FACTOR])
+    floor = zero if step[FLOOR] > 0 and not bucketed else number(-np.inf)
+    keep = one if bucketed else number(step[AVERAGE_FACTOR])
     weight = number(step[AVERAGE_WEIGHT])
     averages = mode == LEARN and (keep != one or weight != zero)
     for d in range(last - 1, first - 1, -1):
@@ -222,8 +231,7 @@ def pull_values(
 
 @kernel()
 def deal_reach(
-    parent_row,  # IN   int32[2, E]
-    entry_row,  # IN   int32[2, E]
+    entries,  # IN   int32[E + 1, 14]
     first_entry,  # IN   int64
     last_entry,  # IN   int64
     actor,  # IN   int64  whose reach goes down
@@ -240,15 +248,16 @@ def deal_reach(
 ):
     """Give the entries of the next round, at one board, the reach of the CHANCE nodes before them."""
     for entry in range(first_entry, last_entry):
-        source = U(parent_begin + (parent_row[actor, entry] - parent_base) * parent_width)
-        target = U(reach_begin + (entry_row[actor, entry] - entry_row[actor, first_entry]) * width)
+        source = U(parent_begin + (entries[entry, PARENT_ROW + actor] - parent_base) * parent_width)
+        row = entries[entry, ENTRY_ROW + actor] - entries[first_entry, ENTRY_ROW + actor]
+        target = U(reach_begin + row * width)
         for c in range(num_cells):
             reach[target + c] = above[source + U(parent_cell[first_cell + c])]
 
 
 @kernel()
 def add_deals(
-    entry_node,  # IN   int32[E + 1]
+    entries,  # IN   int32[E + 1, 14]
     first_entry,  # IN   int64  the finished block
     last_entry,  # IN   int64
     parent_cell,  # IN   int32[C]
@@ -263,13 +272,13 @@ def add_deals(
     sums,  # INOUT float[...]  [entry, parent cell]
 ):
     """Add what a block's entries are worth, weighted by the chance of the deal, to the parents' cells."""
-    node_base = entry_node[first_entry]
+    node_base = entries[first_entry, ENTRY_NODE]
     # Entries inside: neighbouring cells often have one parent, and each sum would wait for the one before.
     for c in range(num_cells):
         parent = U(sums_begin) + U(parent_cell[first_cell + c])
         weight = deal_weight[first_cell + c]
         for entry in range(first_entry, last_entry):
-            source = U(value_begin + (entry_node[entry] - node_base) * width)
+            source = U(value_begin + (entries[entry, ENTRY_NODE] - node_base) * width)
             sums[parent] += weight * value[source + c]
             parent += U(parent_width)
 
@@ -286,7 +295,7 @@ def walk(
     initial,  # IN   float[2, cells]  weight of each player's hands at the root
     opponent_scales,  # IN   float64[2]  makes values chips a hand
     plan,  # IN   WalkPlan
-    boards,  # IN   BoardArrays
+    children,  # IN   int64[B, 2]  first and last of the boards that follow each board
     cells,  # IN   CellArrays
     tables,  # INOUT Tables
     above,  # IN   float[...]  reach of the root's block, for CHUNK
@@ -296,52 +305,46 @@ def walk(
 ):
     """Walk the tree for each iteration and player, or one stage of it, depth first over rounds and boards.
 
-    The walk is a loop with a stack of one frame a round: (board, last board, first entry, last entry,
-    first entry of the current block). A frame's block goes down, then the boards that follow are
+    The walk is a loop with a stack of one frame a round: board, last board, first entry, last entry, and
+    first entry of the current block. A frame's block goes down, then the boards that follow are
     walked as a new frame, then the block comes up and adds its value to the frame above.
     """
-    entry_node, entry_row, next_begin = plan.entry_node, plan.entry_row, plan.next_begin
-    decisions, decision_begin, leaf_begin = plan.decisions, plan.decision_begin, plan.leaf_begin
-    reach, value, frame, total = scratch.reach, scratch.value, scratch.frame, scratch.total
-    reach_begins, value_begins, widths = scratch.reach_begin, scratch.value_begin, scratch.width
+    entries, decisions = plan.entries, plan.decisions
+    reach, value, frame, lanes = scratch.reach, scratch.value, scratch.frame, scratch.lanes
     cell_begin = cells.begin
-    next_first, next_last = next_begin[0], next_begin[1]
-    chunk_size = (next_last - next_first) * widths[0]
+    chunk_size = (entries[1, ENTRY_NEXT] - entries[0, ENTRY_NEXT]) * frame[0, WIDTH]
+    num_boards = children[0, 1] - children[0, 0]
     for walked in range(len(steps) * (last_player - first_player)):
         player = first_player + walked % (last_player - first_player)
         step = steps[walked // (last_player - first_player), player]
-        scratch.plain_step[AVERAGE_WEIGHT] = step[AVERAGE_WEIGHT]
         opponent = 1 - player
         level = 0
-        frame[0, 0], frame[0, 1], frame[0, 2], frame[0, 3], frame[0, 4] = 0, 1, 0, 1, 0
-        descending = True
+        descending = stage != UP
         which_chunk = chunk
+        frame[0, BOARD], frame[0, LAST_BOARD] = 0, 1
+        frame[0, FIRST_ENTRY], frame[0, LAST_ENTRY], frame[0, ENTRY] = 0, 1, 0
         if stage == CHUNK:
             level = 1
-            num_boards = boards.child_end[0] - boards.child_begin[0]
-            frame[1, 0] = boards.child_begin[0] + num_boards * chunk // num_chunks
-            frame[1, 1] = boards.child_begin[0] + num_boards * (chunk + 1) // num_chunks
-            frame[1, 2], frame[1, 3], frame[1, 4] = next_begin[0], next_begin[1], next_begin[0]
-            if frame[1, 0] == frame[1, 1]:
+            frame[1, BOARD] = children[0, 0] + num_boards * chunk // num_chunks
+            frame[1, LAST_BOARD] = children[0, 0] + num_boards * (chunk + 1) // num_chunks
+            frame[1, FIRST_ENTRY], frame[1, ENTRY] = entries[0, ENTRY_NEXT], entries[0, ENTRY_NEXT]
+            frame[1, LAST_ENTRY] = entries[1, ENTRY_NEXT]
+            if frame[1, BOARD] == frame[1, LAST_BOARD]:
                 continue
-        elif stage == UP:
-            descending = False
-        else:
+        elif stage != UP:
             for q in range(2):
                 scale = reach.dtype.type(opponent_scales[player] if q != player else 1.0)
-                begin = U(reach_begins[q, 0])
+                begin = U(frame[0, REACH + q])
                 for c in range(U(cell_begin[q, 1] - cell_begin[q, 0])):
                     reach[begin + c] = initial[U(q), c] * scale
             for k in range(U(len(sums))):
                 sums[k] = 0
         while True:
-            board = frame[level, 0]
-            first_entry = frame[level, 4]
-            last_entry = min(first_entry + scratch.entries_at_once[level], frame[level, 3])
-            first_decision, last_decision = decision_begin[first_entry], decision_begin[last_entry]
-            node_base = entry_node[first_entry]
-            next_first, next_last = next_begin[first_entry], next_begin[last_entry]
-            width, value_begin = widths[level], value_begins[level]
+            here = frame[level]
+            board, width, value_begin = here[BOARD], here[WIDTH], here[VALUES]
+            first_entry = here[ENTRY]
+            last_entry = min(first_entry + here[AT_ONCE], here[LAST_ENTRY])
+            first, last = entries[first_entry], entries[last_entry]
             first_own = U(cell_begin[player, board])
             num_own = U(cell_begin[player, board + 1]) - first_own
             if descending:
@@ -352,73 +355,71 @@ def walk(
                     num_cells = U(cell_begin[q, board + 1]) - first_cell
                     if level > 0:
                         deal_reach(
-                            plan.parent_row,
-                            entry_row,
+                            entries,
                             first_entry,
                             last_entry,
                             q,
-                            entry_row[q, frame[level - 1, 4]] if level > 1 else 0,
-                            reach_begins[q, level - 1],
-                            widths[level - 1],
+                            entries[frame[level - 1, ENTRY], ENTRY_ROW + q] if level > 1 else 0,
+                            frame[level - 1, REACH + q],
+                            frame[level - 1, WIDTH],
                             above if level == 1 else reach,
                             cells.parent,
                             first_cell,
                             num_cells,
-                            reach_begins[q, level],
+                            here[REACH + q],
                             width,
                             reach,
                         )
-                    slot_base = plan.entry_slot[q, first_entry] - plan.entry_slot[q, plan.round_entry[level]]
-                    begin = tables.begin[q, board] + slot_base * tables.rows[q, board]
+                    slot_base = first[ENTRY_SLOT + q] - here[FIRST_SLOT + q]
                     rows = tables.rows[q, board]
+                    begin = tables.begin[q, board] + slot_base * rows
                     source = tables.source[q]
                     if tables.bucketed[q, level]:
                         gather_rows(
                             tables.bucket[q],
                             first_cell - U(cell_begin[q, 0]),
                             num_cells,
-                            plan.entry_slot[q, last_entry] - plan.entry_slot[q, first_entry],
+                            last[ENTRY_SLOT + q] - first[ENTRY_SLOT + q],
                             begin,
                             rows,
                             source,
                             width,
-                            scratch.played,
+                            scratch.slots[0],
                         )
-                        source, begin, rows = scratch.played, 0, width
+                        source, begin, rows = scratch.slots[0], 0, width
                     push_reach(
                         decisions,
-                        first_decision,
-                        last_decision,
+                        first[ENTRY_DECISION],
+                        last[ENTRY_DECISION],
                         q,
-                        entry_row[q, first_entry],
+                        first[ENTRY_ROW + q],
                         slot_base,
                         source,
                         begin,
                         rows,
                         num_cells,
-                        total,
-                        reach_begins[q, level],
+                        lanes,
+                        here[REACH + q],
                         width,
                         reach,
                     )
-                first_showdown = leaf_begin[player, 0, first_entry]
-                last_showdown = leaf_begin[player, 0, last_entry]
-                first_fold, last_fold = leaf_begin[player, 1, first_entry], leaf_begin[player, 1, last_entry]
+                first_other = U(cell_begin[opponent, board])
+                num_other = U(cell_begin[opponent, board + 1]) - first_other
                 if len(cells.matches) > 0:
                     value_challenges(
                         plan.leaves,
                         plan.leaf_chips,
-                        first_showdown,
-                        last_showdown,
-                        entry_row[opponent, first_entry],
-                        node_base,
+                        first[ENTRY_LEAF + 2 * player],
+                        last[ENTRY_LEAF + 2 * player],
+                        first[ENTRY_ROW + opponent],
+                        first[ENTRY_NODE],
                         first_own,
                         num_own,
-                        U(cell_begin[opponent, board]),
-                        U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
+                        first_other,
+                        num_other,
                         cells.matches,
                         reach,
-                        reach_begins[opponent, level],
+                        here[REACH + opponent],
                         width,
                         value_begin,
                         scratch.lane_sums,
@@ -428,45 +429,41 @@ def walk(
                     value_leaves(
                         plan.leaves,
                         plan.leaf_chips,
-                        first_showdown,
-                        last_showdown,
-                        first_fold,
-                        last_fold,
-                        entry_row[opponent, first_entry],
-                        node_base,
+                        first[ENTRY_LEAF + 2 * player],
+                        last[ENTRY_LEAF + 2 * player],
+                        first[ENTRY_LEAF + 2 * player + 1],
+                        last[ENTRY_LEAF + 2 * player + 1],
+                        first[ENTRY_ROW + opponent],
+                        first[ENTRY_NODE],
                         first_own,
                         num_own,
-                        U(cell_begin[opponent, board]),
-                        U(cell_begin[opponent, board + 1] - cell_begin[opponent, board]),
-                        cells.hands,
+                        first_other,
+                        num_other,
                         cells.card,
-                        cells.card_count,
-                        cells.below,
-                        cells.up_to,
-                        cells.tied_up_to,
-                        cells.twin,
+                        cells.counts,
+                        cells.order,
                         cells.used_cards,
                         reach,
-                        reach_begins[opponent, level],
+                        here[REACH + opponent],
                         width,
-                        scratch.waste[0],
+                        here[WASTE],
                         value_begin,
-                        scratch.lanes,
+                        lanes,
                         scratch.lane_sums,
                         scratch.lane_offsets,
-                        scratch.lane_chips,
                         value,
                     )
                 if level == 0 and stage == DOWN:
                     break
-                if next_last > next_first:
+                if last[ENTRY_NEXT] > first[ENTRY_NEXT]:
                     if level > 0:
-                        begin = scratch.deal_begin[level]
-                        for k in range(U(begin), U(begin + (next_last - next_first) * width)):
+                        end = here[DEALS] + (last[ENTRY_NEXT] - first[ENTRY_NEXT]) * width
+                        for k in range(U(here[DEALS]), U(end)):
                             scratch.deal[k] = 0
                     level += 1
-                    frame[level, 0], frame[level, 1] = boards.child_begin[board], boards.child_end[board]
-                    frame[level, 2], frame[level, 3], frame[level, 4] = next_first, next_last, next_first
+                    frame[level, BOARD], frame[level, LAST_BOARD] = children[board, 0], children[board, 1]
+                    frame[level, FIRST_ENTRY], frame[level, ENTRY] = first[ENTRY_NEXT], first[ENTRY_NEXT]
+                    frame[level, LAST_ENTRY] = last[ENTRY_NEXT]
                     which_chunk = 0 if level == 1 else which_chunk
                     continue
             else:
@@ -476,18 +473,16 @@ def walk(
                         for k in range(U(chunk_size)):
                             sums[k] += sums[U(which * chunk_size) + k]
                 dealt = sums if level == 0 else scratch.deal
-                begin = 0 if level == 0 else scratch.deal_begin[level]
-                for entry in range(next_first, next_last):
-                    source_row = U(begin + (entry - next_first) * width)
-                    target = U(value_begin + (plan.entry_parent[entry] - node_base) * width)
+                begin = 0 if level == 0 else here[DEALS]
+                for entry in range(first[ENTRY_NEXT], last[ENTRY_NEXT]):
+                    source_row = U(begin + (entry - first[ENTRY_NEXT]) * width)
+                    target = U(value_begin + (entries[entry, ENTRY_PARENT] - first[ENTRY_NODE]) * width)
                     for c in range(num_own):
                         value[target + c] = dealt[source_row + c]
-            slot_base = (
-                plan.entry_slot[player, first_entry] - plan.entry_slot[player, plan.round_entry[level]]
-            )
-            num_slots = plan.entry_slot[player, last_entry] - plan.entry_slot[player, first_entry]
-            begin = tables.begin[player, board] + slot_base * tables.rows[player, board]
+            slot_base = first[ENTRY_SLOT + player] - here[FIRST_SLOT + player]
+            num_slots = last[ENTRY_SLOT + player] - first[ENTRY_SLOT + player]
             rows = tables.rows[player, board]
+            begin = tables.begin[player, board] + slot_base * rows
             source, regret, average = tables.source[player], tables.regret[player], tables.average[player]
             bucketed = tables.bucketed[player, level] and mode != BEST
             if bucketed:
@@ -500,21 +495,22 @@ def walk(
                     rows,
                     source,
                     width,
-                    scratch.played,
+                    scratch.slots[0],
                 )
-                source, regret, average = scratch.played, scratch.learnt, scratch.averaged
+                source, regret, average = scratch.slots[0], scratch.slots[1], scratch.slots[2]
                 for k in range(U(num_slots * width)):
                     regret[k] = 0
                     average[k] = 0
             pull_values(
                 decisions,
-                first_decision,
-                last_decision,
+                first[ENTRY_DECISION],
+                last[ENTRY_DECISION],
                 player,
                 mode,
-                scratch.plain_step if bucketed else step,
-                node_base,
-                entry_row[player, first_entry],
+                step,
+                bucketed,
+                first[ENTRY_NODE],
+                first[ENTRY_ROW + player],
                 slot_base,
                 source,
                 regret,
@@ -522,8 +518,8 @@ def walk(
                 0 if bucketed else begin,
                 width if bucketed else rows,
                 num_own,
-                total,
-                reach_begins[player, level],
+                lanes,
+                here[REACH + player],
                 reach,
                 value_begin,
                 width,
@@ -550,13 +546,12 @@ def walk(
                 break
             if level == 1 and stage == WHOLE:
                 # Boards are cut into chunks at num_boards * chunk // num_chunks.
-                num_boards = boards.child_end[0] - boards.child_begin[0]
-                while num_boards * (which_chunk + 1) // num_chunks <= board - boards.child_begin[0]:
+                while num_boards * (which_chunk + 1) // num_chunks <= board - children[0, 0]:
                     which_chunk += 1
-            dealt = sums if level == 1 else scratch.deal
-            begin = which_chunk * chunk_size if level == 1 else scratch.deal_begin[level - 1]
+            width_above = frame[level - 1, WIDTH]
+            begin = which_chunk * chunk_size if level == 1 else frame[level - 1, DEALS]
             add_deals(
-                entry_node,
+                entries,
                 first_entry,
                 last_entry,
                 cells.parent,
@@ -566,16 +561,16 @@ def walk(
                 value_begin,
                 width,
                 value,
-                begin + (first_entry - frame[level, 2]) * widths[level - 1],
-                widths[level - 1],
-                dealt,
+                begin + (first_entry - here[FIRST_ENTRY]) * width_above,
+                width_above,
+                sums if level == 1 else scratch.deal,
             )
-            frame[level, 4] = last_entry
+            here[ENTRY] = last_entry
             descending = True
-            if last_entry == frame[level, 3]:
-                frame[level, 4] = frame[level, 2]
-                frame[level, 0] += 1
-                if frame[level, 0] == frame[level, 1]:
+            if last_entry == here[LAST_ENTRY]:
+                here[ENTRY] = here[FIRST_ENTRY]
+                here[BOARD] += 1
+                if here[BOARD] == here[LAST_BOARD]:
                     if level == 1 and stage == CHUNK:
                         break
                     level -= 1

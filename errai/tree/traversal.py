@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from errai.tree import _traversal as kernels
 from errai.tree._lanes import LANES, TILE
-from errai.tree._terminal import NUM_SUMS
+from errai.tree._terminal import SUMS_SIZE
 from errai.tree.betting_tree import BettingTree
 from errai.tree.cells import Cells, PlayerCells
 from errai.tree.memory import verify_memory
@@ -30,18 +30,14 @@ from errai.tree.walk import WalkTree, walk_tree
 
 LEARN, BEST, EVALUATE = kernels.LEARN, kernels.BEST, kernels.EVALUATE
 
+NUM_FACTORS = 5
+"""Numbers of an update rule's step."""
+
 NUM_CHUNKS = 64
 MAX_BLOCK_BYTES = 1 << 20
 """Entries are walked together as long as a block's buffers stay within a core's own cache."""
 
 Floats = npt.NDArray[Any]
-
-
-class BoardArrays(NamedTuple):
-    """What kernels know of how boards follow each other, as in `BoardLinks`."""
-
-    child_begin: npt.NDArray[np.int64]
-    child_end: npt.NDArray[np.int64]
 
 
 class CellArrays(NamedTuple):
@@ -52,13 +48,9 @@ class CellArrays(NamedTuple):
         parent: int32[C] as in `PlayerCells`.
         deal_weight: float[C] what the value of a cell adds to that of its parent cell: the chance of the
             deal times the part of the parent's hands that are in the cell.
-        hands: float[C] number of hands.
         card: uint8[C, 2] as in `PlayerCells`.
-        card_count: float[C, 2].
-        below: int32[C].
-        up_to: int32[C].
-        tied_up_to: int32[C].
-        twin: int32[C].
+        counts: float[C, 3] hands with the first card, with the second, and all.
+        order: int32[C, 4] `below`, `up_to`, `tied_up_to` and `twin` of `PlayerCells`.
         used_cards: uint8[...] all cards that occur in `card`.
         bucket_weight: float[C] how much of its bucket a cell is: its hands times the chance of the deals so
             far; empty where no round is bucketed.
@@ -68,13 +60,9 @@ class CellArrays(NamedTuple):
     begin: npt.NDArray[np.int64]
     parent: npt.NDArray[np.int32]
     deal_weight: Floats
-    hands: Floats
     card: npt.NDArray[np.uint8]
-    card_count: Floats
-    below: npt.NDArray[np.int32]
-    up_to: npt.NDArray[np.int32]
-    tied_up_to: npt.NDArray[np.int32]
-    twin: npt.NDArray[np.int32]
+    counts: Floats
+    order: npt.NDArray[np.int32]
     used_cards: npt.NDArray[np.uint8]
     bucket_weight: Floats
     matches: npt.NDArray[np.uint8]
@@ -95,13 +83,9 @@ def cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
         begin=begin,
         parent=joined.parent_cell,
         deal_weight=np.concatenate(weights),
-        hands=joined.multiplicity.astype(dtype),
         card=joined.card,
-        card_count=joined.card_count.astype(dtype),
-        below=joined.below,
-        up_to=joined.up_to,
-        tied_up_to=joined.tied_up_to,
-        twin=joined.twin,
+        counts=np.column_stack([joined.card_count, joined.multiplicity]).astype(dtype),
+        order=np.stack([joined.below, joined.up_to, joined.tied_up_to, joined.twin], axis=1),
         used_cards=np.unique(joined.card),
         bucket_weight=np.zeros(0, dtype=dtype),
         matches=joined.matches,
@@ -135,49 +119,31 @@ def _bucket_weights(cells: Cells, dtype: np.dtype[Any]) -> Floats:
 
 
 class Scratch(NamedTuple):
-    """Buffers of one thread. Rows of a round are `width[r]` apart.
+    """Buffers of one thread. Rows of a round are a width apart.
 
     Attributes:
-        reach: float[...] reach rows, for player q in round r from `reach_begin[q, r]` on.
-        reach_begin: int64[2, R].
-        value: float[...] value rows, one a node of the block, in round r from `value_begin[r]` on.
-        value_begin: int64[R].
-        waste: int64[1] a row of `value` that nobody reads.
-        deal: float[...] sums over boards for the CHANCE nodes of a block, from `deal_begin[r]` on.
-        deal_begin: int64[R].
-        width: int64[R] at least the most cells at a board of the round, a multiple of `TILE`.
-        entries_at_once: int64[R] entries in a block.
-        total: float[max width].
+        reach: float[...] reach rows of each round and player.
+        value: float[...] value rows, one a node of the block, and one that nobody reads.
+        deal: float[...] sums over boards for the CHANCE nodes of a block.
         lanes: float[3, max width + 1, LANES] flat.
-        lane_sums: float[NUM_SUMS, LANES] flat.
+        lane_sums: float[SUMS_SIZE].
         lane_offsets: uint64[3, LANES].
-        lane_chips: float[2, LANES] flat.
-        frame: int64[R, 5] the walk's stack.
-        plain_step: float64[5] a step that neither discounts nor floors, but for its last number.
-        played: float[...] slots of a block spread over its cells; empty where no round is bucketed.
-        learnt: float[...] the same for regrets.
-        averaged: float[...] the same for averages.
+        slots: float[3, ...] what is played, learnt and averaged in the slots of a block, spread over its
+            cells; empty where no round is bucketed.
+        frame: int64[R, 14] for each round the width of rows (at least the most cells at a board, a multiple
+            of `TILE`), entries in a block, where its rows begin in `value` and in `deal`, the row that
+            nobody reads, where each player's begin in `reach`, slots of each player in earlier rounds; and
+            the walk's stack: board, last board, first entry, last entry, current entry.
     """
 
     reach: Floats
-    reach_begin: npt.NDArray[np.int64]
     value: Floats
-    value_begin: npt.NDArray[np.int64]
-    waste: npt.NDArray[np.int64]
     deal: Floats
-    deal_begin: npt.NDArray[np.int64]
-    width: npt.NDArray[np.int64]
-    entries_at_once: npt.NDArray[np.int64]
-    total: Floats
     lanes: Floats
     lane_sums: Floats
     lane_offsets: npt.NDArray[np.uint64]
-    lane_chips: Floats
+    slots: Floats
     frame: npt.NDArray[np.int64]
-    plain_step: npt.NDArray[np.float64]
-    played: Floats
-    learnt: Floats
-    averaged: Floats
 
 
 class Tables(NamedTuple):
@@ -248,6 +214,10 @@ def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
     return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
 
 
+def _copied(scratch: Scratch) -> Scratch:
+    return Scratch._make(array.copy() for array in scratch)
+
+
 class Traversal:
     """A public tree ready to be walked, with the buffers for it.
 
@@ -288,29 +258,30 @@ class Traversal:
         self._initial = np.zeros((2, max(ends)), dtype=self.dtype)
         for row, weights in zip(self._initial, self.initial, strict=True):
             row[: len(weights)] = weights
-        self._boards = BoardArrays(cells.links.child_begin, cells.links.child_end)
+        self._children = np.stack([cells.links.child_begin, cells.links.child_end], axis=1)
         self._cells = cell_arrays(cells, self.dtype)
         self.hands = [
             player.multiplicity[:end].astype(np.float64)
             for player, end in zip(cells.players, ends, strict=True)
         ]
+        ranges = [hands * one for hands, one in zip(self.hands, self.initial, strict=True)]
+        self._root_shares = [held / held.sum() for held in ranges]
         self.num_pairs = self._num_pairs()
         # With this scale the value of a hand is its expected chips against the whole range it can meet.
-        totals = [float((hands * one).sum()) for hands, one in zip(self.hands, self.initial, strict=True)]
-        self.opponent_scales = np.array([total / self.num_pairs for total in totals])
+        self.opponent_scales = np.array([held.sum() / self.num_pairs for held in ranges])
         num_boards = int(cells.links.child_end[0] - cells.links.child_begin[0]) if cells.num_rounds > 1 else 0
         self.num_chunks = min(NUM_CHUNKS, num_boards)
         next_entries = (
             int(self.walk.plan.round_entry[2] - self.walk.plan.round_entry[1]) if cells.num_rounds > 1 else 0
         )
-        self._shape = shape = self._buffer_shape()
-        sums = self.num_chunks * next_entries * int(shape["width"][0])
+        scratch = self._scratch()  # zeros take no memory before they are written to
+        sums = self.num_chunks * next_entries * int(scratch.frame[0, kernels.WIDTH])
         threads = max(1, min(num_threads, self.num_chunks))
-        verify_memory(
-            (threads * shape["numbers"] + sums) * self.dtype.itemsize, "the buffers of the traversal"
-        )
         # With more than one thread the first buffers hold the root while the others walk below it.
-        self.scratch = [self._scratch(shape) for _ in range(threads + 1 if threads > 1 else 1)]
+        copies = threads + 1 if threads > 1 else 1
+        num_bytes = sum(array.nbytes for array in scratch) * copies + sums * self.dtype.itemsize
+        verify_memory(num_bytes, "the buffers of the traversal")
+        self.scratch = [scratch, *(_copied(scratch) for _ in range(1, copies))]
         self.sums = np.zeros(sums, dtype=self.dtype)
         self.root_values = np.zeros((2, max(ends)), dtype=self.dtype)
 
@@ -336,80 +307,47 @@ class Traversal:
         met = second.sum() - card_sums[1][cards[:, 0]] - card_sums[1][cards[:, 1]] + same
         return float((first * met).sum())
 
-    def _buffer_shape(self) -> dict[str, Any]:
+    def _scratch(self) -> Scratch:
         plan, cells = self.walk.plan, self.cells
-        rounds = cells.num_rounds
-        width = np.array([-(-cells.max_cells(r) // TILE) * TILE for r in range(rounds)], dtype=np.int64)
-        at_once = np.ones(rounds, dtype=np.int64)
-        reach_begin = np.zeros((2, rounds), dtype=np.int64)
-        value_begin = np.zeros(rounds, dtype=np.int64)
-        deal_begin = np.zeros(rounds, dtype=np.int64)
-        reach_size = value_size = deal_size = most_slots = 0
-        for r in range(rounds):
+        frame = np.zeros((cells.num_rounds, 14), dtype=np.int64)
+        reach_size = value_size = deal_size = 0
+        for r in range(cells.num_rounds):
             first, last = int(plan.round_entry[r]), int(plan.round_entry[r + 1])
-            if first == last:  # nobody gets there, as below a line that ends before
-                continue
-            most_nodes = int(np.diff(plan.entry_node[first : last + 1]).max())
-            row_bytes = int(width[r]) * self.dtype.itemsize
-            at_once[r] = max(1, min(last - first, MAX_BLOCK_BYTES // (2 * most_nodes * row_bytes)))
-            most_nodes *= int(at_once[r])
+            width = -(-cells.max_cells(r) // TILE) * TILE
+            # Nobody gets to some rounds below a line that ends before them.
+            nodes = int(np.diff(plan.entries[first : last + 1, kernels.ENTRY_NODE]).max(initial=0))
+            block_bytes = 2 * max(1, nodes) * width * self.dtype.itemsize
+            at_once = max(1, min(last - first, MAX_BLOCK_BYTES // block_bytes))
+            size = nodes * at_once * width
+            frame[r, kernels.WIDTH], frame[r, kernels.AT_ONCE] = width, at_once
+            frame[r, kernels.VALUES], frame[r, kernels.DEALS] = value_size, deal_size
             for q in range(2):
-                reach_begin[q, r] = reach_size
-                reach_size += most_nodes * int(width[r])  # at most one row a node
-            value_begin[r] = value_size
-            value_size += most_nodes * int(width[r])
-            deal_begin[r] = deal_size
-            deal_size += most_nodes * int(width[r])
-            most_slots = max(most_slots, most_nodes * int(width[r]))
-        widest = int(width.max())
-        total = reach_size + value_size + deal_size + (2 + 3 * LANES) * widest
-        return {
-            "width": width,
-            "entries_at_once": at_once,
-            "reach_begin": reach_begin,
-            "value_begin": value_begin,
-            "deal_begin": deal_begin,
-            "waste": np.array([value_size]),
-            "sizes": (reach_size, value_size + widest, deal_size, widest),
-            "numbers": total,
-            "most_slots": most_slots,
-        }
-
-    def _scratch(self, shape: dict[str, Any]) -> Scratch:
-        reach, value, deal, widest = shape["sizes"]
+                frame[r, kernels.REACH + q] = reach_size
+                frame[r, kernels.FIRST_SLOT + q] = plan.entries[first, kernels.ENTRY_SLOT + q]
+                reach_size += size  # at most one row a node
+            value_size += size
+            deal_size += size
+        frame[:, kernels.WASTE] = value_size
+        widest = int(frame[:, kernels.WIDTH].max())
         zeros = partial(np.zeros, dtype=self.dtype)
         return Scratch(
-            reach=zeros(reach),
-            reach_begin=shape["reach_begin"],
-            value=zeros(value),
-            value_begin=shape["value_begin"],
-            waste=shape["waste"],
-            deal=zeros(deal),
-            deal_begin=shape["deal_begin"],
-            width=shape["width"],
-            entries_at_once=shape["entries_at_once"],
-            total=zeros(widest),
+            reach=zeros(reach_size),
+            value=zeros(value_size + widest),
+            deal=zeros(deal_size),
             lanes=zeros(3 * (widest + 1) * LANES),
-            lane_sums=zeros(NUM_SUMS * LANES),
+            lane_sums=zeros(SUMS_SIZE),
             lane_offsets=np.zeros((3, LANES), dtype=np.uint64),
-            lane_chips=zeros(2 * LANES),
-            frame=np.zeros((self.cells.num_rounds, 5), dtype=np.int64),
-            plain_step=np.array([1.0, 1.0, 0.0, 1.0, 0.0]),
-            played=zeros(0),
-            learnt=zeros(0),
-            averaged=zeros(0),
+            slots=zeros((3, 0)),
+            frame=frame,
         )
 
     def _allow_buckets(self) -> None:
         """Make the buffers that only bucketed tables need."""
-        if len(self.scratch[0].played) == 0:
+        if self.scratch[0].slots.size == 0:
             self._cells = self._cells._replace(bucket_weight=_bucket_weights(self.cells, self.dtype))
-            size = self._shape["most_slots"]
-            extra = {name: np.zeros(size, dtype=self.dtype) for name in ("played", "learnt", "averaged")}
-            self.scratch = [
-                scratch._replace(**{name: array.copy() for name, array in extra.items()})
-                for scratch in self.scratch
-            ]
+            # An action of a block leads to a node of it, so there are no more slots than nodes.
+            slots = np.zeros((3, len(self.scratch[0].value)), dtype=self.dtype)
+            self.scratch = [scratch._replace(slots=slots.copy()) for scratch in self.scratch]
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -417,7 +355,7 @@ class Traversal:
 
     def walk_once(self, player: int, mode: int, tables: Tables, step: npt.NDArray[np.float64]) -> Floats:
         """Traverse once for a player; returns the root's values, float[root cells], chips a hand."""
-        self._walk(player, player + 1, mode, tables, np.full((1, 2, 5), step, dtype=np.float64))
+        self._walk(player, player + 1, mode, tables, np.full((1, 2, NUM_FACTORS), step, dtype=np.float64))
         return self.root_values[player, : len(self.initial[player])].copy()
 
     def learn(self, tables: Tables, steps: npt.NDArray[np.float64]) -> None:
@@ -450,7 +388,7 @@ class Traversal:
                 self._initial,
                 self.opponent_scales,
                 self.walk.plan,
-                self._boards,
+                self._children,
                 self._cells,
                 tables,
                 above,
@@ -475,8 +413,19 @@ class Traversal:
 
     def mean_value(self, player: int, values: Floats) -> float:
         """Average root values over the player's hands, each met as often as it can be."""
-        weights = self.hands[player] * self.initial[player]
-        return float((weights * values.astype(np.float64)).sum() / weights.sum())
+        return float(self._root_shares[player] @ values.astype(np.float64))
+
+    def mean_values(self, mode: int, tables: Tables) -> tuple[float, float]:
+        """Walk once for each player, both in one call of the kernel, and average; nobody may learn here."""
+        assert mode != LEARN
+        steps = np.zeros((1, 2, NUM_FACTORS))
+        if len(self.scratch) == 1:
+            self._walk(0, 2, mode, tables, steps)
+        else:
+            for player in (0, 1):
+                self._walk(player, player + 1, mode, tables, steps)
+        first, second = (self.root_values[q, : len(self.initial[q])] for q in (0, 1))
+        return self.mean_value(0, first), self.mean_value(1, second)
 
 
 @contextmanager

@@ -23,33 +23,23 @@ class WalkPlan(NamedTuple):
     Attributes:
         decisions: int32[D, 7] for each decision, in the order of nodes: who acts, the number of actions, the
             node, its first child, its first slot, the reach row of who acts there, and at the first child.
-        decision_begin: int32[E + 1] the decisions of each entry.
         leaves: int32[L, 3] for each player, the reach rows of the opponent that end somewhere: the row, the
             showdown that it ends at and the fold, -1 for none. At a challenge the bid takes the fold's place.
         leaf_chips: float64[L, 2] what the player wins there at a showdown and at a fold; at a challenge, if
             the bid holds and if it does not.
-        leaf_begin: int32[2, 2, E + 1] the leaves of each player: with showdowns, with folds alone.
+        entries: int32[E + 1, 14] where the parts of each entry begin; its end is where the next one begins.
+            Columns: the node; the decision; the entry of the next round that follows first; each player's
+            reach row; each player's slot, counted through all rounds; the leaf of player 0 with a
+            showdown, of player 0 with a fold alone, and the same of player 1; the CHANCE node before the
+            entry (-1 at the root); the reach row of each player there.
         round_entry: int32[R + 1] the entries of each round.
-        entry_node: int32[E + 1] first node of each entry's block.
-        entry_row: int32[2, E] reach rows before each entry in its round.
-        entry_slot: int32[2, E + 1] slots before each entry, counted through all rounds.
-        entry_parent: int32[E] the CHANCE node that each entry follows; -1 at the root.
-        parent_row: int32[2, E] the reach rows of that node.
-        next_begin: int32[E + 1] the entries of the next round that follow each entry.
     """
 
     decisions: npt.NDArray[np.int32]
-    decision_begin: npt.NDArray[np.int32]
     leaves: npt.NDArray[np.int32]
     leaf_chips: npt.NDArray[np.float64]
-    leaf_begin: npt.NDArray[np.int32]
+    entries: npt.NDArray[np.int32]
     round_entry: npt.NDArray[np.int32]
-    entry_node: npt.NDArray[np.int32]
-    entry_row: npt.NDArray[np.int32]
-    entry_slot: npt.NDArray[np.int32]
-    entry_parent: npt.NDArray[np.int32]
-    parent_row: npt.NDArray[np.int32]
-    next_begin: npt.NDArray[np.int32]
 
 
 class WalkTree(NamedTuple):
@@ -118,8 +108,9 @@ def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)
     ).astype(np.int32)
     # Entries are numbered in the order of the CHANCE nodes that they follow.
     closing = np.flatnonzero(tree.kind == CHANCE)
-    next_begin = (1 + np.searchsorted(closing, entry_node)).astype(np.int32)
-    entry_parent = tree.parent[entries].astype(np.int32)
+    next_begin = 1 + np.searchsorted(closing, entry_node)
+    entry_parent = tree.parent[entries]
+    parent_row = np.where(entry_parent >= 0, reach_row[:, entry_parent], 0)
     # At a showdown both have put in the same, or the lesser counts. A folder loses what it had put in.
     amount = tree.chips.min(axis=1).astype(np.float64)
     folded = np.flatnonzero(tree.kind == FOLD)
@@ -128,6 +119,15 @@ def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)
         leaves, leaf_chips, leaf_begin = _challenges(tree, reach_row, entry_node, round_values)
     else:
         leaves, leaf_chips, leaf_begin = _leaves(tree, reach_row, entry_node, amount)
+    table = np.zeros((len(entries) + 1, 14), dtype=np.int32)
+    table[:, 0] = entry_node
+    table[:, 1] = np.searchsorted(nodes, entry_node)
+    table[:, 2] = next_begin
+    table[:-1, 3:5] = entry_row.T
+    table[:, 5:7] = entry_slot.T
+    table[:, 7:11] = leaf_begin.reshape(4, -1).T
+    table[:-1, 11] = entry_parent
+    table[:-1, 12:14] = parent_row.T
     return WalkTree(
         kind=np.ascontiguousarray(tree.kind),
         player=np.ascontiguousarray(tree.player),
@@ -137,17 +137,10 @@ def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)
         num_slots=num_slots,
         plan=WalkPlan(
             decisions=np.ascontiguousarray(decisions),
-            decision_begin=np.searchsorted(nodes, entry_node).astype(np.int32),
             leaves=leaves,
             leaf_chips=leaf_chips,
-            leaf_begin=leaf_begin,
+            entries=table,
             round_entry=round_entry,
-            entry_node=entry_node,
-            entry_row=entry_row,
-            entry_slot=entry_slot,
-            entry_parent=entry_parent,
-            parent_row=np.ascontiguousarray(np.where(entry_parent >= 0, reach_row[:, entry_parent], 0)),
-            next_begin=next_begin,
         ),
     )
 
