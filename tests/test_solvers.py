@@ -1,11 +1,15 @@
 """The CFR family through the production loop: published values, targets, abstraction, refusals."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from naive.traversal import NaiveWalk
 
 import errai
 from errai.cards.deck import Deck
 from errai.errors import UsageError
+from errai.games.betting import replay
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
 from errai.response.subgames import ActionRule, exploitability_by_subgames
@@ -180,12 +184,12 @@ def test_buckets_that_do_not_fit() -> None:
 SHORT = Deck("QKA", "cdhs")
 
 
-def short_holdem(num_rounds: int, num_bets: int) -> PokerRules:
-    """[R-B] hold'em on twelve cards."""
+def short_holdem(num_rounds: int, num_bets: int, deck: Deck = SHORT) -> PokerRules:
+    """[R-B] hold'em on a short deck."""
     later = num_rounds - 1
     return PokerRules(
         name=f"short-{num_rounds}-{num_bets}",
-        deck=SHORT,
+        deck=deck,
         num_hole_cards=2,
         num_board_cards=(0, 3, 1)[:num_rounds],
         blinds=(10, 5),
@@ -226,6 +230,29 @@ def test_reference_agents_on_a_short_deck(rule: ActionRule, shape: tuple[int, in
         assert parts == pytest.approx(whole, abs=1e-9)
     one, two = (exploitability_by_subgames(rules, rule, num_threads=n).best_response_values for n in (1, 2))
     assert one == two
+
+
+@dataclass
+class NaiveRule(NaiveWalk):
+    """The naive walk of a strategy that looks at the betting alone."""
+
+    rule: ActionRule = half
+
+    def strategy(self, infoset: tuple[int, str, object], num_actions: int) -> list[float]:
+        state = replay(self.rules, infoset[1])
+        return list(self.rule(state.can_fold(), state.can_raise_to(), int(state.can_raise_to())))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [always_call, always_raise, half])
+@pytest.mark.parametrize("shape", [(2, 4), (3, 1)])
+def test_reference_agents_against_the_naive_twin(rule: ActionRule, shape: tuple[int, int]) -> None:
+    rules = short_holdem(*shape, Deck("KA", "cdhs"))
+    ones = dict.fromkeys([tuple(hand) for hand in rules.deck.hands(2).tolist()], 1.0)
+    naive = NaiveRule(rules, (ones, ones), rule=rule)
+    slow = [naive.mean_value(player, naive.values(player, "best")) for player in (0, 1)]
+    fast = exploitability_by_subgames(rules, rule, num_threads=2).best_response_values
+    assert fast == pytest.approx(slow, abs=1e-9)
 
 
 def test_a_response_is_resumed_from_what_was_kept(tmp_path: object) -> None:
