@@ -27,12 +27,12 @@ import pyspiel
 from errai.cards.deck import FULL_DECK
 from errai.games.catalogue import holdem, leduc
 from errai.games.rules import PokerRules
+from errai.memory import format_bytes
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import RULES
 from errai.tree.betting_tree import build_betting_tree
 from errai.tree.cells import spot_cells
-from errai.tree.memory import format_bytes
 from errai.tree.public_tree import PublicTree
 from errai.tree.spot_tree import SpotBetting, build_spot_tree
 from errai.tree.traversal import BEST, Traversal, lossless_layout

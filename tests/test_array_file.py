@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from errai.errors import UsageError
-from errai.tables import array_file
-from errai.tables.array_file import (
+from errai import array_file
+from errai.array_file import (
     BLOCK_BYTES,
     PAGE,
     is_array_file,
@@ -20,6 +19,7 @@ from errai.tables.array_file import (
     remove_temporaries,
     write_array,
 )
+from errai.errors import UsageError
 
 
 def write(path: Path, array: np.ndarray, **more: object) -> str:

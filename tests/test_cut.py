@@ -6,12 +6,12 @@ from naive.tree import descendants, nolimit_rules
 from errai.cards.boards import CanonicalBoards
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import CHANCE, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_bluff_tree
 from errai.tree.cut import Cut
-from errai.tree.deals import Deals
 
 
 def poker_game(name: str) -> PokerRules:

@@ -25,4 +25,4 @@ def test_examples(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert {"errai.cards.deck", "errai.cli.output", "errai.tree.memory"} <= set(MODULES)
+    assert {"errai.cards.deck", "errai.cli.output", "errai.memory"} <= set(MODULES)

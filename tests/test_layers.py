@@ -23,7 +23,7 @@ LAYERS = [
     "cluster",
 ]
 RIM = ["web", "cli"]
-GROUND = {"errors", "kernels"}
+GROUND = {"array_file", "errors", "kernels", "memory"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -11,9 +11,9 @@ from naive.tree import naive_betting_tree, naive_round_counts, nolimit_rules, sm
 import errai.games.betting
 from errai.errors import UsageError
 from errai.games.catalogue import nolimit_holdem
+from errai.games.deals import Deals
 from errai.games.rules import MAX_CHIPS, UNLIMITED_RAISES, PokerRules
 from errai.tree.betting_tree import TreePlan
-from errai.tree.deals import Deals
 from errai.tree.nolimit_count import MAX_CHIPS_BEHIND, count_nolimit_rounds, has_closed_form
 
 NO_LIMIT_OF_ACTIONS = 10_000

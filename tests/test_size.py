@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from naive.games import poker_rules
 from naive.tree import menus, naive_betting_tree, naive_bluff_tree, naive_round_counts, nolimit_rules
 
+from errai import memory
 from errai.errors import UsageError
 from errai.games.acpc_files import parse_game_file
 from errai.games.catalogue import Game, bluff, game_names, load_game
 from errai.games.rules import PokerRules
-from errai.tree import memory
+from errai.memory import format_bytes
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, TreePlan
-from errai.tree.memory import format_bytes
 from errai.tree.size import BYTES_A_SLOT, betting_counts, game_size, parse_buckets
 
 # Canonical hands of hold'em by round: 2, 2-3, 2-3-1, 2-3-1-1 cards (Waugh 2013).

@@ -13,6 +13,7 @@ from naive.traversal import Hand, InfoSet, NaiveWalk, Table
 
 import errai
 from errai.cards.deck import Deck
+from errai.games.deals import Deals
 from errai.games.rules import UNLIMITED_RAISES, PokerRules
 from errai.tree._traversal import AT_ONCE
 from errai.tree.bet_menu import BetMenu
@@ -25,7 +26,6 @@ from errai.tree.betting_tree import (
     build_betting_tree,
 )
 from errai.tree.cells import Cells, game_cells, spot_cells
-from errai.tree.deals import Deals
 from errai.tree.traversal import BEST, EVALUATE, LEARN, TableLayout, Traversal, lossless_layout
 
 MODES = {"evaluate": EVALUATE, "best": BEST, "learn": LEARN}

@@ -127,8 +127,8 @@ def show(
     seed: Seed = 0,
 ) -> None:
     """Print the betting of a game below a betting string, or what a strategy plays there."""
+    from errai.array_file import is_array_file
     from errai.games.catalogue import game_names, load_game
-    from errai.tables.array_file import is_array_file
     from errai.tree.show import show_subtree
 
     menu = menu_from_options(bets, max_raises, force_all_in)
@@ -241,7 +241,7 @@ def _round(counted: "GameSize", index: int) -> dict[str, object]:
 
 
 def _print_size(counted: "GameSize") -> None:
-    from errai.tree.memory import format_bytes
+    from errai.memory import format_bytes
 
     bucketed = counted.bucketed_infosets is not None
     header = [

@@ -131,7 +131,7 @@ class Progress:
         return seconds_to_go(self._measurements, self._job.solver.iteration, self._pace, self._job.stop)
 
     def _text(self) -> str:
-        from errai.tree.memory import format_bytes
+        from errai.memory import format_bytes
 
         parts = [f"iteration {self._job.solver.iteration:,}"]
         if self._measurements:

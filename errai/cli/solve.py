@@ -275,7 +275,7 @@ def _verify_picture(plot: str | None) -> None:
 
 def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simultaneous: bool) -> None:
     """Print what a run will take before it is taken."""
-    from errai.tree.memory import format_bytes
+    from errai.memory import format_bytes
     from errai.tree.public_tree import SMALL_GAME_SLOTS
     from errai.tree.size import game_size
 
@@ -290,7 +290,7 @@ def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simulta
 
 
 def _run_job(job: "Job", plot: str | None, checkpoint_every: float, json: bool) -> None:
-    from errai.tree.memory import format_bytes
+    from errai.memory import format_bytes
 
     sizes = {
         "slots": job.solver.tree.num_slots,
@@ -482,8 +482,8 @@ def _measure_by_subgames(
 def _tell_estimate(
     rules: "Game", menu: "BetMenu | None", rule: "ActionRule | None", threads: int | None, json: bool
 ) -> None:
+    from errai.memory import format_bytes
     from errai.strategy.estimate import estimate_by_subgames, estimate_exploitability, falls_apart
-    from errai.tree.memory import format_bytes
 
     if rule is not None and falls_apart(rules):
         found = estimate_by_subgames(rules, rule, menu, threads)

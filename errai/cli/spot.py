@@ -163,7 +163,7 @@ def _memory(spot: "SpotTree") -> int:
 def _print_plan(spot: "SpotTree") -> None:
     """Say what will be solved and what it takes, before it is taken."""
     from errai.cards.deck import format_cards
-    from errai.tree.memory import format_bytes
+    from errai.memory import format_bytes
 
     boards = spot.tree.cells.boards
     print(f"{format_cards(spot.board)}: {len(spot.hands[0])} hands of OOP against {len(spot.hands[1])} of IP")

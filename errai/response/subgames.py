@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from errai.array_file import read_array, write_array
 from errai.errors import UsageError
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import Exploitability
-from errai.tables.array_file import read_array, write_array
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
     ACTION_CALL,
@@ -37,7 +38,6 @@ from errai.tree.betting_tree import (
 from errai.tree.buckets import Buckets, bucketed_layout
 from errai.tree.cells import Cells
 from errai.tree.cut import Cut
-from errai.tree.deals import Deals
 from errai.tree.subgame import nodes_below, spanned_tree, subgame_cells
 from errai.tree.traversal import BEST, Traversal
 

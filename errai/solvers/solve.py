@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.errors import UsageError
+from errai.memory import verify_memory
 from errai.response.exploitability import Exploitability, measure_exploitability
 from errai.solvers.update_rules import UpdateRule, find_rule
-from errai.tree.memory import verify_memory
 from errai.tree.public_tree import PublicTree
 from errai.tree.traversal import LEARN, Floats, Tables, Traversal
 

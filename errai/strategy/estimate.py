@@ -19,13 +19,13 @@ from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_game
 from errai.games.rules import PokerRules
+from errai.memory import available_memory
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
 from errai.response.subgames import ActionRule
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import CHANCE
 from errai.tree.cells import BYTES_A_CELL, BYTES_A_HAND
-from errai.tree.memory import available_memory
 from errai.tree.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_tables
 from errai.tree.size import GameSize, game_size
 from errai.tree.subgame import subgame_cells

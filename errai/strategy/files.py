@@ -21,14 +21,7 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any
 
-from errai.errors import UsageError
-from errai.games.acpc_files import format_game_file, parse_game_file
-from errai.games.catalogue import Game, game_names, load_game
-from errai.games.rules import PokerRules
-from errai.response.exploitability import Exploitability
-from errai.solvers.solve import Measurement, Solver, StopRule
-from errai.strategy.strategy import Strategy
-from errai.tables.array_file import (
+from errai.array_file import (
     Array,
     ArrayHeader,
     checksum,
@@ -39,6 +32,13 @@ from errai.tables.array_file import (
     write_array,
     write_text,
 )
+from errai.errors import UsageError
+from errai.games.acpc_files import format_game_file, parse_game_file
+from errai.games.catalogue import Game, game_names, load_game
+from errai.games.rules import PokerRules
+from errai.response.exploitability import Exploitability
+from errai.solvers.solve import Measurement, Solver, StopRule
+from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.public_tree import PublicTree

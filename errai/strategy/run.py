@@ -19,13 +19,13 @@ from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
+from errai.memory import format_bytes
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.strategy.bluff import BluffRun, solve_bluff
 from errai.strategy.files import RunConfiguration, RunFolder, solver_tables, stop_from_state, stop_state
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
-from errai.tree.memory import format_bytes
 from errai.tree.public_tree import PublicTree
 
 LINEAR_PROGRAMME = "lp"

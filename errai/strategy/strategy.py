@@ -15,6 +15,7 @@ from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.betting import replay
 from errai.games.catalogue import Game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
@@ -24,7 +25,6 @@ from errai.tree.betting_tree import (
     DECISION,
     BettingTree,
 )
-from errai.tree.deals import Deals
 from errai.tree.public_tree import PublicTree, uniform_tables
 from errai.tree.traversal import Floats
 

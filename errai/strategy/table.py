@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.strategy.strategy import Strategy, action_names, find_node
-from errai.tree.deals import Deals
 
 MAX_BOARDS = 30
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from errai.errors import UsageError
-from errai.tables.array_file import (
+from errai.array_file import (
     Array,
     checksum,
     read_array,
@@ -22,6 +21,7 @@ from errai.tables.array_file import (
     write_array,
     write_text,
 )
+from errai.errors import UsageError
 
 FILE_NAME = "checkpoint.json"
 LOCK_NAME = "lock"

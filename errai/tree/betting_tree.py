@@ -26,8 +26,8 @@ import numpy.typing as npt
 from errai.errors import UsageError
 from errai.games.betting import BettingState
 from errai.games.rules import MAX_CHIPS, PokerRules
+from errai.memory import format_bytes, verify_memory
 from errai.tree.bet_menu import BetMenu, raise_totals
-from errai.tree.memory import format_bytes, verify_memory
 
 DECISION, CHANCE, FOLD, SHOWDOWN, CHALLENGE = range(5)
 KIND_NAMES = ("decision", "chance", "fold", "showdown", "challenge")

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.cards.evaluator import evaluate, evaluate_three_card
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules, Showdown
+from errai.memory import verify_memory
 from errai.tree import _cells as kernels
-from errai.tree.deals import Deals
-from errai.tree.memory import verify_memory
 
 NO_CARD = 52
 NO_CELL = -1

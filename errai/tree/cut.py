@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from errai.errors import UsageError
+from errai.games.deals import Deals
 from errai.tree.betting_tree import CHANCE, BettingTree
-from errai.tree.deals import Deals
 
 
 @dataclass(frozen=True)

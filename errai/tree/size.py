@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules, rolls
 from errai.games.catalogue import Game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import RoundCount, TreePlan
 from errai.tree.bluff_tree import bluff_round_count
-from errai.tree.deals import Deals
 from errai.tree.nolimit_count import count_nolimit_rounds, has_closed_form
 
 BYTES_A_SLOT = 4

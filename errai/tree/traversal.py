@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from errai.memory import verify_memory
 from errai.tree import _traversal as kernels
 from errai.tree._lanes import LANES, TILE
 from errai.tree._terminal import SUMS_SIZE
 from errai.tree.betting_tree import BettingTree
 from errai.tree.cells import Cells, PlayerCells
-from errai.tree.memory import verify_memory
 from errai.tree.walk import WalkTree, walk_tree
 
 LEARN, BEST, EVALUATE = kernels.LEARN, kernels.BEST, kernels.EVALUATE

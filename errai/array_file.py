@@ -35,7 +35,7 @@ PAGE = 4096
 BLOCK_BYTES = 1 << 22
 MAX_HEADER_BYTES = 1 << 26
 DIGEST_BYTES = 16
-DTYPES = ("<f4", "<f8", "<i4", "<i8", "|u1", "|i1", "<u2", "<i2")
+DTYPES = ("<f4", "<f8", "<i4", "<i8", "|u1", "|i1", "<u2", "<i2", "<u4", "<u8")
 
 TEMPORARY = ".tmp"
 
