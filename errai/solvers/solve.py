@@ -55,10 +55,14 @@ class Solver:
         self.tree = tree
         self.rule = rule
         self.walk: Traversal = tree.traversal(dtype, num_threads)
+        self.is_bucketed = tree.layout.bucketed.any(axis=1)
         # Where a strategy must stay frozen while its regrets move, it takes a table of its own.
-        self.is_bucketed = bool(tree.layout.bucketed.any())
-        copies = 2 if rule.alternating and not self.is_bucketed else 3
-        num_bytes = copies * tree.num_slots * self.walk.dtype.itemsize
+        self.is_frozen = self.is_bucketed | (not rule.alternating)
+        num_numbers = sum(
+            (3 if frozen else 2) * slots
+            for frozen, slots in zip(self.is_frozen, tree.layout.num_slots, strict=True)
+        )
+        num_bytes = num_numbers * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
         self.regrets = tree.layout.zeros(self.walk.dtype)
         self.averages = tree.layout.zeros(self.walk.dtype)
@@ -80,12 +84,15 @@ class Solver:
         # No iterations at all, but kernels are compiled now rather than on the clock.
         self.walk.learn(self._tables(self.regrets), steps[:0])
         began = time.perf_counter()
-        if self.rule.alternating and not self.is_bucketed:
+        if not self.is_frozen.any():
             self.walk.learn(self._tables(self.regrets), steps)
         else:
-            frozen = (self.regrets[0].copy(), self.regrets[1].copy())
+            first, second = (
+                regrets.copy() if frozen else regrets
+                for regrets, frozen in zip(self.regrets, self.is_frozen, strict=True)
+            )
             for step in steps:
-                self._run_frozen(frozen, step)
+                self._run_frozen((first, second), step)
         self.iteration += iterations
         self.seconds += time.perf_counter() - began
 
@@ -109,18 +116,23 @@ class Solver:
         cells of a bucket must all play what the bucket played before any of them learnt.
         """
         for player in (0, 1):
-            if player == 0 or self.rule.alternating:
-                for q in (0, 1):
+            regrets, averages = self.regrets[player], self.averages[player]
+            for q in (0, 1):
+                learns_next = q == player if self.rule.alternating else player == 0
+                if self.is_frozen[q] and learns_next:
                     np.copyto(frozen[q], self.regrets[q])
-            regrets = self.regrets[player]
-            if self.is_bucketed:
-                regrets *= np.where(regrets > 0, step[player, 0], step[player, 1]).astype(regrets.dtype)
-                self.averages[player][...] *= self.walk.dtype.type(step[player, 3])
             applied = step[player].copy()
-            if self.is_bucketed:
+            source = frozen
+            if self.rule.alternating:  # the opponent plays what it has learnt
+                source = (frozen[0], self.regrets[1]) if player == 0 else (self.regrets[0], frozen[1])
+            if self.is_bucketed[player]:
+                if (step[player, :2] != 1).any():
+                    regrets *= np.where(regrets > 0, step[player, 0], step[player, 1]).astype(regrets.dtype)
+                if step[player, 3] != 1:
+                    averages *= averages.dtype.type(step[player, 3])
                 applied[:4] = 1.0, 1.0, 0.0, 1.0  # a lossless round must not discount a second time
-            self.walk.walk_once(player, LEARN, self._tables(frozen), applied)
-            if self.is_bucketed and step[player, 2] > 0:
+            self.walk.walk_once(player, LEARN, self._tables(source), applied)
+            if self.is_bucketed[player] and step[player, 2] > 0:
                 np.maximum(regrets, 0, out=regrets)
 
     def measure(self, current: bool = False) -> Measurement:

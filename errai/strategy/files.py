@@ -55,7 +55,10 @@ _STRATEGY = "strategy"
 
 
 def save_strategy(strategy: Strategy, path: str | Path) -> None:
-    """Write a strategy as one file; an existing file is replaced only once the new one is safe."""
+    """Write a strategy as one file; an existing file is replaced only once the new one is safe.
+
+    An abstracted strategy is written with a row for every hand, so that whoever reads it needs no abstraction.
+    """
     if strategy.tree.weights is not None:
         raise UsageError(
             f"a strategy of '{strategy.game.name}' with given ranges cannot be saved: "
@@ -64,7 +67,7 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
     about = describe_game(strategy.game, strategy.tree.menu)
     write_array(
         path,
-        strategy.tables,
+        strategy.unabstracted().tables,
         name=_STRATEGY,
         units="weight",
         fingerprint=_fingerprint_of(about),

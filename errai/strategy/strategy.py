@@ -1,11 +1,12 @@
-"""A strategy of both positions of a game, lossless: asked by betting string, hand and board.
+"""A strategy of both positions of a game: asked by betting string, hand and board.
 
 A strategy holds one table for each position, in the layout of the public tree; probabilities are the
-positive parts in proportion, so regrets, averages and probabilities are all tables of this kind.
+positive parts in proportion, so regrets, averages and probabilities are all tables of this kind. The rows of
+an abstracted strategy are buckets; what it plays with a hand is what it plays with the hand's bucket.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from errai.games.betting import replay
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
+from errai.memory import verify_memory
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
     ACTION_CALL,
@@ -25,6 +27,7 @@ from errai.tree.betting_tree import (
     DECISION,
     BettingTree,
 )
+from errai.tree.buckets import spread_rows
 from errai.tree.public_tree import PublicTree, uniform_tables
 from errai.tree.traversal import Floats
 
@@ -74,12 +77,30 @@ class Strategy:
         save_strategy(self, path)
 
     def weights(self, player: int, node: int, board: int) -> Floats:
-        """Return the slots of a decision at a board: float[actions, rows]."""
+        """Return the slots of a decision at a board: float[actions, cells], a view of a lossless table."""
         layout, walk = self.tree.layout, self.tree.measuring.walk
         rows = int(layout.rows[player, board])
         begin = int(layout.begin[player, board]) + int(walk.slot[node]) * rows
         actions = int(walk.num_children[node])
-        return self.tables[player][begin : begin + actions * rows].reshape(actions, rows)
+        slots = self.tables[player][begin : begin + actions * rows].reshape(actions, rows)
+        if not layout.bucketed[player, self.tree.betting.round[node]]:
+            return slots
+        cells = self.tree.cells.players[player].cell_begin[board : board + 2]
+        return slots[:, layout.bucket[player][cells[0] : cells[1]]]
+
+    def unabstracted(self) -> "Strategy":
+        """Return the same strategy with a row for every cell of the game; itself where it has them already."""
+        if self.tree.buckets is None:
+            return self
+        tree = replace(self.tree, buckets=None)
+        num_bytes = tree.num_slots * self.tables[0].itemsize
+        verify_memory(num_bytes, f"a strategy for all hands of '{self.game.name}' ({tree.num_slots:,} slots)")
+        walk, layout = tree.measuring.walk, self.tree.layout
+        first, second = (
+            spread_rows(walk, tree.cells, layout, tree.layout, player, self.tables[player])
+            for player in (0, 1)
+        )
+        return Strategy(tree, (first, second))
 
 
 def action_names(tree: PublicTree, node: int) -> list[str]:

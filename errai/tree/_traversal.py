@@ -538,7 +538,7 @@ def walk(
                         rows,
                         width,
                         regret if which == 0 else average,
-                        tables.regret[player] if which == 0 else tables.average[player],
+                        tables.gain[which],
                     )
             if level == 0:
                 for c in range(num_own):

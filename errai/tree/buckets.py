@@ -3,18 +3,57 @@
 A round without a mapping keeps its cells as rows, so one player may be abstracted while the other is not,
 and early rounds may be lossless while late ones are not. A bucket is shared by all boards of its round
 (imperfect recall) or by those that the mapping says.
+
+`game_buckets` asks an abstraction of cards for the bucket of every cell of a game. A round in which each cell
+has a bucket of its own stays as it is: its boards share nothing.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.array_file import checksum
 from errai.errors import UsageError
+from errai.games.rules import PokerRules
 from errai.tree.cells import Cells
-from errai.tree.traversal import TableLayout
+from errai.tree.traversal import Floats, TableLayout
 from errai.tree.walk import WalkTree
+
+
+FULL = "full"
+"""The name of no abstraction at all."""
+
+
+class CardAbstraction(Protocol):
+    """What says which hands look alike; rounds are counted from 0."""
+
+    @property
+    def game(self) -> PokerRules:
+        """The game that it was made for."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    @property
+    def num_players_described(self) -> int:
+        """1 where both players see alike, 2 where they do not."""
+
+    def num_buckets(self, round_index: int, player: int = 0, /) -> int:
+        """Return the buckets of a round."""
+
+    def buckets(
+        self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0, /
+    ) -> npt.NDArray[np.int32]:
+        """Return the bucket of each row of hole cards and board, the board in the order of its deals."""
+
+
+AbstractionPair = tuple[CardAbstraction | None, CardAbstraction | None]
+"""[position] what each player sees; None for everything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +62,11 @@ class Buckets:
 
     Attributes:
         maps: [player][round] int[cells of the round] the bucket of each cell, in the order of `Cells`.
+        name: what reports call it.
     """
 
     maps: tuple[Mapping[int, npt.NDArray[np.integer]], Mapping[int, npt.NDArray[np.integer]]]
+    name: str = "buckets"
 
     @staticmethod
     def for_both(maps: Mapping[int, npt.NDArray[np.integer]]) -> "Buckets":
@@ -35,6 +76,17 @@ class Buckets:
     def num_buckets(self, player: int, round_index: int) -> int:
         """Return the number of buckets of a bucketed round."""
         return int(self.maps[player][round_index].max()) + 1
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The checksum of all maps: two abstractions with the same one are the same."""
+        return checksum(
+            b"".join(
+                f"{player} {r} {len(buckets)} ".encode() + buckets.astype("<i4").tobytes()
+                for player, maps in enumerate(self.maps)
+                for r, buckets in sorted(maps.items())
+            )
+        )
 
     def verify(self, cells: Cells) -> None:
         """Refuse maps that do not fit the game's cells."""
@@ -51,6 +103,59 @@ class Buckets:
                     )
                 if buckets.min() < 0:
                     raise UsageError(f"bucket {buckets.min()} is impossible: buckets are numbered from 0")
+
+
+def game_buckets(cells: Cells, rules: PokerRules, abstractions: AbstractionPair) -> Buckets:
+    """Return the bucket of every cell of a game.
+
+    Args:
+        cells: all cells of the game.
+        rules: the game.
+        abstractions: [position] None for a position that sees everything.
+    """
+    maps: list[dict[int, npt.NDArray[np.int32]]] = []
+    for player, abstraction in enumerate(abstractions):
+        if abstraction is None:
+            maps.append({})
+            continue
+        if not _deals_alike(abstraction.game, rules):
+            raise UsageError(
+                f"the abstraction '{abstraction.name}' is one of '{abstraction.game.name}', whose cards are not "
+                f"those of '{rules.name}'"
+            )
+        is_twin = abstraction is abstractions[0] and abstraction.num_players_described == 1
+        if player == 1 and is_twin and cells.players[0] is cells.players[1]:
+            maps.append(maps[0])
+            continue
+        rounds = (_round_buckets(cells, abstraction, r, player) for r in range(cells.num_rounds))
+        maps.append({r: buckets for r, buckets in enumerate(rounds) if buckets is not None})
+    first, second = (FULL if one is None else one.name for one in abstractions)
+    return Buckets((maps[0], maps[1]), first if first == second else f"{first}/{second}")
+
+
+def _deals_alike(first: PokerRules, second: PokerRules) -> bool:
+    """Return whether two games deal the same cards in the same rounds and compare them alike."""
+    return (first.deck, first.num_hole_cards, first.num_board_cards, first.showdown) == (
+        second.deck,
+        second.num_hole_cards,
+        second.num_board_cards,
+        second.showdown,
+    )
+
+
+def _round_buckets(
+    cells: Cells, abstraction: CardAbstraction, round_index: int, player: int
+) -> npt.NDArray[np.int32] | None:
+    """Return the bucket of each cell of a round; None where each has one of its own."""
+    buckets = abstraction.buckets(cells.cards(player, round_index), round_index, player)
+    num_buckets = abstraction.num_buckets(round_index, player)
+    if buckets.min() < 0 or buckets.max() >= num_buckets:
+        raise UsageError(
+            f"the abstraction '{abstraction.name}' has buckets {buckets.min()} to {buckets.max()} in round "
+            f"{round_index}: 0 to {num_buckets - 1} are allowed"
+        )
+    is_lossless = num_buckets >= len(buckets) and len(np.unique(buckets)) == len(buckets)
+    return None if is_lossless else buckets
 
 
 def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayout:
@@ -82,3 +187,30 @@ def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayo
         bucket.append(of_cell)
         num_slots.append(end)
     return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, (num_slots[0], num_slots[1]))
+
+
+def spread_rows(
+    walk: WalkTree, cells: Cells, layout: TableLayout, lossless: TableLayout, player: int, table: Floats
+) -> Floats:
+    """Return a player's table with a row for every cell, each a copy of its bucket's.
+
+    Args:
+        walk: the betting as kernels see it.
+        cells: the boards and hands.
+        layout: of `table`.
+        lossless: of the table to return.
+        player: whose table it is.
+        table: float[slots].
+    """
+    spread = np.empty(lossless.num_slots[player], dtype=table.dtype)
+    cell_begin = cells.players[player].cell_begin
+    for board in range(int(cells.links.round_board[-1])):
+        r = int(np.searchsorted(cells.links.round_board, board, side="right")) - 1
+        num_slots = int(walk.num_slots[player, r])
+        begin, rows = int(layout.begin[player, board]), int(layout.rows[player, board])
+        slots = table[begin : begin + num_slots * rows].reshape(num_slots, rows)
+        if layout.bucketed[player, r]:
+            slots = slots[:, layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]]
+        begin = int(lossless.begin[player, board])
+        spread[begin : begin + slots.size] = slots.ravel()
+    return spread

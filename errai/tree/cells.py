@@ -108,6 +108,16 @@ class Cells:
         first, last = self.links.round_board[round_index : round_index + 2]
         return int(begin[last] - begin[first])
 
+    def cards(self, player: int, round_index: int) -> npt.NDArray[np.uint8]:
+        """Return the hole cards that represent each cell of a round, and its board: uint8[cells, cards]."""
+        cells, boards = self.players[player], self.boards[round_index]
+        first, last = self.links.round_board[round_index : round_index + 2]
+        begin = cells.cell_begin[first : last + 1]
+        hole = cells.hand_card[cells.hand_begin[begin[0] : begin[-1]]]
+        if (hole[:, 1] == NO_CARD).all():
+            hole = hole[:, :1]
+        return np.concatenate([hole, np.repeat(boards, np.diff(begin), axis=0)], axis=1)
+
     def max_cells(self, round_index: int) -> int:
         """Return the most cells that either player has at a board of a round."""
         first, last = self.links.round_board[round_index : round_index + 2]

@@ -18,7 +18,7 @@ from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree
-from errai.tree.buckets import Buckets, bucketed_layout
+from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, bucketed_layout, game_buckets
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
 from errai.tree.traversal import Floats, TableLayout, Traversal, lossless_layout
@@ -84,6 +84,13 @@ class PublicTree:
         """Return the same game with tables of buckets; best responses stay those of the real game."""
         return replace(self, buckets=buckets)
 
+    def abstracted_by(self, abstraction: CardAbstraction | AbstractionPair) -> "PublicTree":
+        """Return the same game as one abstraction shows it to both positions, or a pair of them to each."""
+        pair = abstraction if isinstance(abstraction, tuple) else (abstraction, abstraction)
+        if len(pair) != 2:
+            raise UsageError(f"{len(pair)} abstractions are impossible: one, or one for each of 2 positions")
+        return self.abstracted(game_buckets(self.cells, self.rules, pair))
+
     @property
     def num_slots(self) -> int:
         """Slots of both players' tables."""
@@ -102,7 +109,9 @@ class PublicTree:
             num_threads: all cores for large games without it. The same bits come out for any number.
         """
         if num_threads is None:
-            num_threads = 1 if self.num_slots <= SMALL_GAME_SLOTS else os.cpu_count() or 1
+            # Buckets make tables small, but every hand is walked.
+            steps = sum(lossless_layout(walk_tree(self.betting), self.cells).num_slots)
+            num_threads = 1 if steps <= SMALL_GAME_SLOTS else os.cpu_count() or 1
         if num_threads < 1:
             raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
         return Traversal(

@@ -37,6 +37,13 @@ NUM_CHUNKS = 64
 MAX_BLOCK_BYTES = 1 << 20
 """Entries are walked together as long as a block's buffers stay within a core's own cache."""
 
+NUM_SHARES = 16
+SHARE_BYTES = 1 << 29
+"""Chunks that write to the same buckets do so in so many tables at most, of so many bytes in all."""
+
+MANY_CELLS = 50_000
+"""With fewer cells than this a walk is over before shares of it would pay."""
+
 Floats = npt.NDArray[Any]
 
 
@@ -155,6 +162,8 @@ class Tables(NamedTuple):
         average: [player] float[slots] written where the player learns.
         begin: int64[2, B] first slot of each board.
         rows: int64[2, B] rows of each board: its cells, or the round's buckets.
+        gain: float[slots] of the player who learns, to which buckets add regrets, and the same for averages:
+            the tables themselves, or the share of some boards.
         bucket: [player] int32[C] row of each cell where a round is bucketed.
         bucketed: bool[2, R].
     """
@@ -162,6 +171,7 @@ class Tables(NamedTuple):
     source: tuple[Floats, Floats]
     regret: tuple[Floats, Floats]
     average: tuple[Floats, Floats]
+    gain: tuple[Floats, Floats]
     begin: npt.NDArray[np.int64]
     rows: npt.NDArray[np.int64]
     bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
@@ -190,7 +200,18 @@ class TableLayout:
         self, source: tuple[Floats, Floats], regret: tuple[Floats, Floats], average: tuple[Floats, Floats]
     ) -> Tables:
         """Bind arrays to the layout."""
-        return Tables(source, regret, average, self.begin, self.rows, self.bucket, self.bucketed)
+        gain = (regret[0], average[0])
+        return Tables(source, regret, average, gain, self.begin, self.rows, self.bucket, self.bucketed)
+
+    def paired_with(self, other: "TableLayout") -> "TableLayout":
+        """Return the first player's places here and the second's in another layout of the same game."""
+        return TableLayout(
+            np.stack([self.begin[0], other.begin[1]]),
+            np.stack([self.rows[0], other.rows[1]]),
+            (self.bucket[0], other.bucket[1]),
+            np.stack([self.bucketed[0], other.bucketed[1]]),
+            (self.num_slots[0], other.num_slots[1]),
+        )
 
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""
@@ -370,13 +391,16 @@ class Traversal:
     def _walk(
         self, first_player: int, last_player: int, mode: int, tables: Tables, steps: npt.NDArray[np.float64]
     ) -> None:
-        # Threads that share a bucket would write over each other.
-        alone = len(self.scratch) == 1 or (mode == LEARN and bool(tables.bucketed.any()))
         if tables.bucketed.any():
             self._allow_buckets()
+        shares = []
+        if mode == LEARN and len(steps) > 0 and tables.bucketed[first_player:last_player].any():
+            assert last_player == first_player + 1, "buckets stay frozen while a player learns"
+            tables = tables._replace(gain=(tables.regret[first_player], tables.average[first_player]))
+            shares = self._shares(tables.gain)
         main = self.scratch[0]
 
-        def run(stage: int, chunk: int, above: Floats, scratch: Scratch) -> None:
+        def run(stage: int, chunk: int, scratch: Scratch, tables: Tables) -> None:
             kernels.walk(
                 stage,
                 chunk,
@@ -391,25 +415,47 @@ class Traversal:
                 self._children,
                 self._cells,
                 tables,
-                above,
+                main.reach,
                 scratch,
                 self.sums,
                 self.root_values,
             )
 
-        if alone:
-            run(kernels.WHOLE, 0, main.reach, main)
+        # Threads that share a bucket would write over each other.
+        if len(shares) == 1 or (not shares and len(self.scratch) == 1):
+            run(kernels.WHOLE, 0, main, tables)
             return
-        run(kernels.DOWN, 0, main.reach, main)
-        chunks = iter(range(self.num_chunks))
+        run(kernels.DOWN, 0, main, tables)
+        parts = len(shares) or self.num_chunks
+        numbers = iter(range(parts))
 
         def work(scratch: Scratch) -> None:
-            for chunk in chunks:  # next() of an iterator is atomic: each chunk is taken once
-                run(kernels.CHUNK, chunk, main.reach, scratch)
+            for part in numbers:  # next() of an iterator is atomic: each part is taken once
+                own = tables._replace(gain=shares[part]) if shares else tables
+                for chunk in range(self.num_chunks * part // parts, self.num_chunks * (part + 1) // parts):
+                    run(kernels.CHUNK, chunk, scratch, own)
 
-        for done in [self._pool.submit(work, scratch) for scratch in self.scratch[1:]]:
-            done.result()
-        run(kernels.UP, 0, main.reach, main)
+        if len(self.scratch) == 1:
+            work(main)
+        else:
+            for done in [self._pool.submit(work, scratch) for scratch in self.scratch[1:]]:
+                done.result()
+        for share in shares:
+            for table, gains in zip(tables.gain, share, strict=True):
+                table += gains
+        run(kernels.UP, 0, main, tables)
+
+    def _shares(self, gain: tuple[Floats, Floats]) -> list[tuple[Floats, Floats]]:
+        """Return zeros for the gains of each share of the boards; the tables alone where there is one share.
+
+        The number depends on sizes only, so the same bits come out on any number of threads.
+        """
+        num_cells = int(self._cells.begin[0, -1])
+        most = SHARE_BYTES // max(1, gain[0].nbytes + gain[1].nbytes) if num_cells >= MANY_CELLS else 1
+        num_shares = min(NUM_SHARES, self.num_chunks, most)
+        if num_shares <= 1:
+            return [gain]
+        return [(np.zeros_like(gain[0]), np.zeros_like(gain[1])) for _ in range(num_shares)]
 
     def mean_value(self, player: int, values: Floats) -> float:
         """Average root values over the player's hands, each met as often as it can be."""
