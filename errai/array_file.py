@@ -10,6 +10,9 @@ so no bit of a file can change unseen. Nothing is ever unpickled.
 Writing takes a temporary name in the same folder, reserves the space (a full disk is an error here and not
 a crash later), writes, syncs, renames, and syncs the folder: a kill at any moment leaves the old file or
 the new one. Reading refuses in one sentence, by name, whatever does not fit.
+
+An array too large to be made in memory is filled under a hidden name, mapped (`PartialArray`), and becomes an
+array file only when it is whole; what was flushed of it outlives a kill.
 """
 
 import json
@@ -38,6 +41,7 @@ DIGEST_BYTES = 16
 DTYPES = ("<f4", "<f8", "<i4", "<i8", "|u1", "|i1", "<u2", "<i2", "<u4", "<u8")
 
 TEMPORARY = ".tmp"
+PARTIAL = ".partial"
 
 _FIRST_LINE_BYTES = 96
 _FIRST_LINE = re.compile(
@@ -161,6 +165,59 @@ def map_array(
     if header.num_bytes == 0:
         return header, np.zeros(header.shape, dtype=header.dtype)
     return header, np.memmap(path, dtype=header.dtype, mode="r", offset=begin, shape=header.shape)
+
+
+class PartialArray:
+    """An array that is filled in place, on disk, and becomes an array file when it is finished.
+
+    Attributes:
+        array: the numbers so far, mapped for writing.
+        resumed: whether the numbers of an earlier attempt were found.
+    """
+
+    def __init__(self, path: str | Path, header: ArrayHeader) -> None:
+        """Open what an earlier attempt has left, if it has the right size, or reserve the disk for a new one.
+
+        Args:
+            path: the array file to be.
+            header: what it will say about itself.
+        """
+        self._path, self._header = Path(path), header
+        self._partial = self._path.with_name(f".{self._path.name}{PARTIAL}")
+        num_blocks = -(-header.num_bytes // BLOCK_BYTES)
+        self._room = len(_format_header(header, ["0" * 2 * DIGEST_BYTES] * num_blocks, [header.num_bytes]))
+        size = self._room + header.num_bytes
+        self.resumed = self._partial.exists() and self._partial.stat().st_size == size
+        if not self.resumed:
+            with open(self._partial, "wb") as file:
+                try:
+                    _reserve(file, size)
+                except OSError as error:
+                    self._partial.unlink(missing_ok=True)
+                    raise OSError(error.errno, error.strerror, str(self._path)) from None
+                file.truncate(size)
+        self.array: Array = np.memmap(
+            self._partial, dtype=header.dtype, mode="r+", offset=self._room, shape=header.shape
+        )
+
+    def flush(self) -> None:
+        """Bring the numbers so far to the disk."""
+        assert isinstance(self.array, np.memmap)
+        self.array.flush()
+
+    def finish(self) -> None:
+        """Make the array file: numbers first, then the header with their checksums, then its name."""
+        self.flush()
+        sums = [checksum(block) for block in _blocks([self.array])]
+        text = _format_header(self._header, sums, [self._header.num_bytes])
+        assert len(text) == self._room, "a header's length does not depend on its checksums"
+        with open(self._partial, "r+b") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        del self.array
+        os.replace(self._partial, self._path)
+        sync_folder(self._path.parent)
 
 
 def is_array_file(path: str | Path) -> bool:

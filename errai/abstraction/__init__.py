@@ -1,0 +1,1 @@
+"""Card abstraction: features of every hand, buckets made of them, public clusters."""

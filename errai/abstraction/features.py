@@ -1,0 +1,376 @@
+"""Features of every class of hands: strength, its distribution over what may come, strength against clusters.
+
+Johanson, Burch, Valenzano and Bowling, "Evaluating State-Space Abstractions in Extensive-Form Games"
+(AAMAS 2013; chapter 5 of Johanson's thesis) describe them:
+
+- *hand strength* in the last round: the chance to beat a random hand of the opponent, a tie counting half.
+  Kept as h2 = 2 x beaten + tied, an integer (0 to 1,980 in hold'em).
+- *E[HS]* and *E[HS2]* before it: means, over the public cards to come, of the strength and of its square.
+  Kept as sums over the `runouts` of a round, so they are exact.
+- *histograms* of the strength over what may come, for the earth mover's distance. In one dimension that
+  distance is the area between two cumulative distributions, so those are what is kept: F_b is the
+  cumulative distribution averaged over bin b of 50, times bin width times runouts, an exact integer.
+  Their sum gives back E[HS] exactly (`histogram_mean`), where the middles of bins would only come near.
+- *OCHS*: the strength against each of 8 clusters of the opponent's hole cards, times 3,500; before the last
+  round the mean over what may come. The clusters are made of the first round's histograms by k-means
+  under the earth mover's distance (`opponent_clusters`).
+
+The arrays lie in a cache folder, one file each with checksums and fingerprint, and are memory-mapped; the
+class of a hand (`hands.py`) is its row. `feature_build.py` makes them. Two games with the same cards share
+them.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from math import comb
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.abstraction import _features as kernels
+from errai.abstraction.hands import HandClasses
+from errai.array_file import map_array
+from errai.cards import _evaluator
+from errai.cards.evaluator import evaluate_three_card, evaluator_tables
+from errai.errors import UsageError
+from errai.games.rules import PokerRules
+from errai.kernels import cache_root
+
+FORMAT = 1
+"""Changes whenever the numbers of any array would: caches of other formats are refused."""
+
+NUM_BINS = 50
+DEFAULT_CLUSTERS = 8
+OCHS_SCALE = kernels.OCHS_SCALE
+COMPLETE_NAME = "features.json"
+
+Array = npt.NDArray[Any]
+
+
+class ArrayPlan(NamedTuple):
+    """What an array of the cache will be."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    units: str
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of its numbers."""
+        return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
+
+
+class BoardFeatures(NamedTuple):
+    """Last-round features of all hands on one board.
+
+    Attributes:
+        is_open: bool[H] hands that share no card with the board.
+        strength: uint16[H] h2.
+        ochs: uint16[H, C].
+    """
+
+    is_open: npt.NDArray[np.bool_]
+    strength: npt.NDArray[np.uint16]
+    ochs: npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class FeaturePlan:
+    """Which features a game has and how large they are; nothing is computed yet.
+
+    Attributes:
+        rules: the game.
+        num_clusters: opponent clusters.
+    """
+
+    rules: PokerRules
+    num_clusters: int = DEFAULT_CLUSTERS
+
+    def __post_init__(self) -> None:
+        most = self.classes.size(0)
+        if not 1 <= self.num_clusters <= most:
+            raise UsageError(
+                f"{self.num_clusters} opponent clusters are impossible: 1 to {most:,} are allowed, "
+                f"the classes of hole cards of '{self.rules.name}'"
+            )
+
+    @cached_property
+    def classes(self) -> HandClasses:
+        """The classes of hands."""
+        return HandClasses(self.rules)
+
+    @property
+    def last_round(self) -> int:
+        """The round that ends with a showdown."""
+        return self.rules.num_rounds - 1
+
+    @property
+    def max_strength(self) -> int:
+        """The h2 of a hand that beats all others."""
+        known = self.rules.num_hole_cards + self.classes.num_board_cards(self.last_round)
+        return 2 * comb(self.rules.deck.size - known, self.rules.num_hole_cards)
+
+    @property
+    def bin_width(self) -> int:
+        """Width of a histogram's bin, in halves: the least with which 50 bins hold every strength."""
+        return self.max_strength // NUM_BINS + 1
+
+    def runouts(self, round_index: int) -> int:
+        """Return how many sets of public cards may still come after a deal of a round."""
+        known = self.classes.num_board_cards(round_index)
+        to_come = self.classes.num_board_cards(self.last_round) - known
+        return comb(self.rules.deck.size - self.rules.num_hole_cards - known, to_come)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything that decides the numbers."""
+        about = {
+            "format": FORMAT,
+            "cards": self.classes.card_signature(),
+            "bins": NUM_BINS,
+            "clusters": self.num_clusters,
+        }
+        return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def folder(self) -> Path:
+        """Where the arrays are kept."""
+        return cache_root() / f"features-{self.fingerprint}"
+
+    def arrays(self, round_index: int) -> list[ArrayPlan]:
+        """Return the arrays of a round."""
+        size = self.classes.size(round_index)
+        plans = [ArrayPlan(f"deals-{round_index}", (size,), _unsigned(2**16 - 1), "deals")]
+        ochs = ArrayPlan(f"ochs-{round_index}", (size, self.num_clusters), "<u2", f"1/{OCHS_SCALE}")
+        if round_index == self.last_round:
+            return [*plans, ArrayPlan(f"strength-{round_index}", (size,), "<u2", "half hands beaten"), ochs]
+        runouts, most = self.runouts(round_index), self.max_strength
+        cumulative = _unsigned(runouts * self.bin_width)
+        return [
+            *plans,
+            ArrayPlan(f"strength-{round_index}", (size,), _unsigned(runouts * most), "half hands beaten"),
+            ArrayPlan(
+                f"squared-{round_index}", (size,), _unsigned(runouts * most**2), "squared half hands beaten"
+            ),
+            ArrayPlan(f"histograms-{round_index}", (size, NUM_BINS), cumulative, "runouts x bin width"),
+            ochs,
+        ]
+
+    @property
+    def opponent_clusters(self) -> ArrayPlan:
+        """The array that says in which cluster each class of hole cards is."""
+        return ArrayPlan("opponent-clusters", (self.classes.size(0),), "<u2", "clusters")
+
+    @property
+    def all_arrays(self) -> list[ArrayPlan]:
+        """Every array of the cache."""
+        rounds = [plan for r in range(self.rules.num_rounds) for plan in self.arrays(r)]
+        return [*rounds, self.opponent_clusters]
+
+    @property
+    def disk_bytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(plan.num_bytes for plan in self.all_arrays)
+
+    def is_complete(self) -> bool:
+        """Return whether the cache has all features; its last file is written when all others are whole."""
+        return (self.folder / COMPLETE_NAME).exists()
+
+
+class Features:
+    """The features of a game, mapped from the cache.
+
+    Attributes:
+        plan: which they are.
+    """
+
+    def __init__(self, plan: FeaturePlan) -> None:
+        if not plan.is_complete():
+            raise UsageError(
+                f"the features of '{plan.rules.name}' are not in '{plan.folder}': "
+                f"'errai abstract features {plan.rules.name}' builds them"
+            )
+        self.plan = plan
+        self._mapped: dict[str, Array] = {}
+
+    @property
+    def classes(self) -> HandClasses:
+        """The classes of hands, which are the rows of all arrays."""
+        return self.plan.classes
+
+    def deals(self, round_index: int) -> npt.NDArray[np.uint16]:
+        """Return how many deals each class stands for: uint16[N]."""
+        return self._array(f"deals-{round_index}")
+
+    def strength(self, round_index: int) -> Array:
+        """Return the sum of h2 over what may come: uint[N]."""
+        return self._array(f"strength-{round_index}")
+
+    def squared(self, round_index: int) -> Array:
+        """Return the sum of squares of h2 over what may come: uint[N]; in the last round, of one value."""
+        if round_index == self.plan.last_round:
+            return np.square(self.strength(round_index).astype(np.uint32))
+        return self._array(f"squared-{round_index}")
+
+    def histograms(self, round_index: int) -> Array:
+        """Return the cumulative histograms of a round before the last: uint[N, 50]."""
+        if round_index == self.plan.last_round:
+            raise UsageError(
+                f"round {round_index} of '{self.plan.rules.name}' is the last: a hand has one strength there "
+                "and no histogram"
+            )
+        return self._array(f"histograms-{round_index}")
+
+    def ochs(self, round_index: int) -> npt.NDArray[np.uint16]:
+        """Return the strength against each opponent cluster: uint16[N, C]."""
+        return self._array(f"ochs-{round_index}")
+
+    @cached_property
+    def opponent_clusters(self) -> npt.NDArray[np.uint16]:
+        """The cluster of each class of hole cards: uint16[classes of round 0]."""
+        return self._array(self.plan.opponent_clusters.name)
+
+    def expected_strength(self, round_index: int) -> npt.NDArray[np.float64]:
+        """Return E[HS] of every class: float64[N]."""
+        whole = self.plan.runouts(round_index) * self.plan.max_strength
+        return np.asarray(self.strength(round_index)) / whole
+
+    def expected_strength_squared(self, round_index: int) -> npt.NDArray[np.float64]:
+        """Return E[HS2] of every class: float64[N]."""
+        whole = self.plan.runouts(round_index) * self.plan.max_strength**2
+        return np.asarray(self.squared(round_index)) / whole
+
+    def histogram_total(self, round_index: int) -> int:
+        """Return the value that a cumulative histogram ends at."""
+        return self.plan.runouts(round_index) * self.plan.bin_width
+
+    def histogram_mean(self, rows: Array, round_index: int) -> npt.NDArray[np.float64]:
+        """Return the means of cumulative histograms, which equal E[HS].
+
+        Args:
+            rows: uint[..., 50].
+            round_index: their round.
+        """
+        runouts = self.plan.runouts(round_index)
+        half_hands = NUM_BINS * self.plan.bin_width * runouts - rows.sum(axis=-1, dtype=np.int64)
+        return np.asarray(half_hands / (runouts * self.plan.max_strength))
+
+    def on_board(self, board: npt.NDArray[np.uint8]) -> BoardFeatures:
+        """Return the last round's features of all hands on a board; needs no table."""
+        return self.board_sweep.features(board)
+
+    @cached_property
+    def board_sweep(self) -> "BoardSweep":
+        """What compares all hands on last-round boards."""
+        return BoardSweep(self.classes, self.opponent_clusters, self.plan.num_clusters)
+
+    def _array(self, name: str) -> Array:
+        if name not in self._mapped:
+            path = self.plan.folder / f"{name}.array"
+            self._mapped[name] = map_array(path, fingerprint=self.plan.fingerprint)[1]
+        return self._mapped[name]
+
+
+class BoardSweep:
+    """Compares all hands on last-round boards, with all others and with clusters of them."""
+
+    def __init__(
+        self, classes: HandClasses, opponent_clusters: npt.NDArray[np.integer] | None, num_clusters: int
+    ) -> None:
+        """Prepare what all boards share.
+
+        Args:
+            classes: of the game.
+            opponent_clusters: the cluster of each class of hole cards; None without clusters.
+            num_clusters: 0 without clusters.
+        """
+        hands = classes.hands
+        self._classes = classes
+        self._num_clusters = num_clusters
+        self.class_of_hand = classes.index(hands, 0)
+        of_hand = np.zeros(len(hands)) if opponent_clusters is None else opponent_clusters[self.class_of_hand]
+        self._cluster_of_hand = of_hand.astype(np.int64)
+        self.hand_cards = np.full((len(hands), 2), kernels.NO_CARD, dtype=np.uint8)
+        self.hand_cards[:, : hands.shape[1]] = hands
+        self._keys, self._masks = (np.empty(len(hands), dtype=np.int64) for _ in range(2))
+        _evaluator.pack_rows(hands, evaluator_tables(), self._keys, self._masks)
+
+    def sweep(
+        self, boards: npt.NDArray[np.uint8]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+        """Compare the hands of each board.
+
+        Args:
+            boards: uint8[J, K] last-round boards.
+
+        Returns:
+            Strengths int32[J, H] (negative where blocked), h2 uint16[J, H], ochs uint16[J, H, C].
+        """
+        num_hands = len(self.hand_cards)
+        strengths = np.empty((len(boards), num_hands), dtype=np.int32)
+        h2 = np.empty((len(boards), num_hands), dtype=np.uint16)
+        ochs = np.empty((len(boards), num_hands, self._num_clusters), dtype=np.uint16)
+        if not self._classes.is_three_card:
+            kernels.sweep_boards(
+                boards,
+                evaluator_tables(),
+                self._keys,
+                self._masks,
+                self.hand_cards,
+                self._cluster_of_hand,
+                self._num_clusters,
+                strengths,
+                h2,
+                ochs,
+            )
+            return strengths, h2, ochs
+        scratch = kernels_scratch(num_hands, self._num_clusters)
+        hands = self._classes.hands
+        for j, board in enumerate(boards):
+            is_open = np.logical_not(np.isin(hands, board).any(axis=1))
+            strengths[j] = _evaluator.BLOCKED
+            rows = np.concatenate([hands[is_open], np.tile(board, (int(is_open.sum()), 1))], axis=1)
+            strengths[j, is_open] = evaluate_three_card(rows)
+            kernels.sweep_board(
+                strengths[j],
+                self.hand_cards,
+                self._cluster_of_hand,
+                self._num_clusters,
+                *scratch,
+                h2[j],
+                ochs[j],
+            )
+        return strengths, h2, ochs
+
+    def features(self, board: npt.NDArray[np.uint8]) -> BoardFeatures:
+        """Return the features of all hands on one board."""
+        strengths, h2, ochs = self.sweep(np.ascontiguousarray(board, dtype=np.uint8)[np.newaxis])
+        return BoardFeatures(strengths[0] != _evaluator.BLOCKED, h2[0], ochs[0])
+
+
+def kernels_scratch(num_hands: int, num_clusters: int) -> tuple[Array, ...]:
+    """Return the scratch arrays of `sweep_board`, in its order."""
+    step = kernels.LANE_STEP
+    num_lanes = step * ((num_clusters + step) // step)
+    return (
+        np.empty(num_hands, dtype=np.int64),
+        np.empty(num_hands, dtype=np.int64),
+        np.empty((2, 256), dtype=np.int64),
+        np.empty(num_lanes, dtype=np.int16),
+        np.empty((kernels.NO_CARD + 1, num_lanes), dtype=np.int16),
+        np.empty(num_lanes, dtype=np.int16),
+        np.empty((kernels.NO_CARD + 1, num_lanes), dtype=np.int16),
+    )
+
+
+def _unsigned(most: int) -> str:
+    """Return the smallest unsigned type of 2, 4 or 8 bytes that holds a number."""
+    for dtype in ("<u2", "<u4", "<u8"):
+        if most <= np.iinfo(dtype).max:
+            return dtype
+    raise UsageError(f"sums up to {most:,} do not fit 64 bits: this game has too many cards to come")
