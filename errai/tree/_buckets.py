@@ -41,7 +41,11 @@ def scatter_rows(
     target,  # INOUT float[...]  table
 ):
     """Add what the cells of a board have learnt, as often as chance deals them, to their buckets."""
-    for s in range(num_slots):
-        k, t = U(begin + s * rows), U(s * width)
-        for c in range(num_cells):
-            target[k + U(bucket[first_cell + c])] += cell_weight[first_weight + c] * source[t + c]
+    # Slots inside: neighbouring cells often have one bucket, and each sum would wait for the one before.
+    for c in range(num_cells):
+        k, t = U(begin) + U(bucket[first_cell + c]), c
+        weight = cell_weight[first_weight + c]
+        for _ in range(num_slots):
+            target[k] += weight * source[t]
+            k += U(rows)
+            t += U(width)

@@ -96,10 +96,18 @@ class PublicTree:
         """Slots of both players' tables."""
         return sum(self.layout.num_slots)
 
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether a traversal is soon over: buckets make tables small, but every hand is walked."""
+        slots = self.layout.num_slots
+        if self.buckets is not None:
+            slots = lossless_layout(walk_tree(self.betting), self.cells).num_slots
+        return sum(slots) <= SMALL_GAME_SLOTS
+
     @property
     def default_dtype(self) -> type[np.floating]:
         """float64 for small games, float32 for large ones."""
-        return np.float64 if self.num_slots <= SMALL_GAME_SLOTS else np.float32
+        return np.float64 if self.is_small else np.float32
 
     def traversal(self, dtype: npt.DTypeLike | None = None, num_threads: int | None = None) -> Traversal:
         """Return a traversal with buffers of its own.
@@ -109,9 +117,7 @@ class PublicTree:
             num_threads: all cores for large games without it. The same bits come out for any number.
         """
         if num_threads is None:
-            # Buckets make tables small, but every hand is walked.
-            steps = sum(lossless_layout(walk_tree(self.betting), self.cells).num_slots)
-            num_threads = 1 if steps <= SMALL_GAME_SLOTS else os.cpu_count() or 1
+            num_threads = 1 if self.is_small else os.cpu_count() or 1
         if num_threads < 1:
             raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
         return Traversal(
