@@ -256,7 +256,7 @@ def test_large_is_the_same_as_small_where_the_sample_is_all(metric):
 def test_large_from_a_memory_map(metric, tmp_path, monkeypatch):
     """Labels are nearest, centres the means of a pass over all rows, no read is larger than a chunk."""
     monkeypatch.setattr(kmeans, "CHUNK_ROWS", 4_096)
-    points = realistic(metric, 30_000, 11)
+    points = realistic(metric, 15_000, 11)
     weights = np.random.default_rng(12).integers(1, 24, len(points)).astype(np.uint16)
     file = tmp_path / "rows"
     points.tofile(file)

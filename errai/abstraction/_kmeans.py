@@ -117,33 +117,38 @@ def assign_rows(
     group_sums,  # IN      int32[K, NUM_GROUPS]
     neighbours,  # IN      int32[K, M]  the nearest other centres in ascending distance
     gaps,  # IN      float32[K, M]  true distances to them, rounded down
-    entries,  # IN      int32[G]  centres from which the search of a row without a guess starts
+    entries,  # IN      int32[G]  centres where a row may start that has no guess and is unlike the one before
     labels,  # IN/OUT  int32[n]  a guess or -1; then the nearest centre, the lowest of equals
     distances,  # OUT     int32[n]
     seen,  # OUT     int32[K]  all zero at the call
     sums,  # OUT     int32[NUM_GROUPS]
-    counts,  # OUT     int64[3]  added to: distances, lower bounds, rows that looked at all centres
+    counts,  # OUT     int64[2]  added to: distances and lower bounds computed
 ):
     """Find the nearest centre of each row."""
     num_centres = centres.shape[0]
     num_neighbours = neighbours.shape[1]
     num_distances = 0
     num_bounds = 0
-    num_full = 0
+    previous = np.int64(entries[0])
     for i in range(points.shape[0]):
         row = points[i]
         stamp = i + 1
         if group_size > 0:
             sum_groups(row, group_size, sums)
         best = np.int64(labels[i])
-        if best >= 0:
-            best_distance = distance(row, centres, best, squared)
-            num_distances += 1
-        else:
-            best = np.int64(entries[0])
-            best_distance = distance(row, centres, best, squared)
-            for e in range(1, entries.shape[0]):
+        guessed = best >= 0
+        if not guessed:
+            best = previous
+        seen[best] = stamp
+        best_distance = distance(row, centres, best, squared)
+        num_distances += 1
+        radius = np.sqrt(np.float64(best_distance)) if squared else np.float64(best_distance)
+        # Neighbouring rows are often alike; where they are not, look around for a better start.
+        if not guessed and num_neighbours > 0 and 2.0 * radius > gaps[best, num_neighbours - 1]:
+            for e in range(entries.shape[0]):
                 c = np.int64(entries[e])
+                if seen[c] == stamp:
+                    continue
                 seen[c] = stamp
                 if group_size > 0:
                     num_bounds += 1
@@ -154,8 +159,6 @@ def assign_rows(
                 if measured < best_distance or (measured == best_distance and c < best):
                     best = c
                     best_distance = measured
-            num_distances += 1
-        seen[best] = stamp
 
         # Walk the list of the best centre; begin again at a better one.
         found = True
@@ -186,7 +189,6 @@ def assign_rows(
                     break
 
         if not complete:
-            num_full += 1
             for c in range(num_centres):
                 if seen[c] == stamp:
                     continue
@@ -199,11 +201,11 @@ def assign_rows(
                 if measured < best_distance or (measured == best_distance and c < best):
                     best = np.int64(c)
                     best_distance = measured
+        previous = best
         labels[i] = best
         distances[i] = best_distance
     counts[0] += num_distances
     counts[1] += num_bounds
-    counts[2] += num_full
 
 
 @kernel()

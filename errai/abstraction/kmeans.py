@@ -42,7 +42,7 @@ CHUNK_ROWS = 1 << 15
 SEEDS_PER_CALL = 64
 CENTRES_PER_TABLE = 64
 # A list of this many nearest centres seldom ends before the triangle inequality stops the search.
-MAX_NEIGHBOURS = 256
+MAX_NEIGHBOURS = 512
 # Fewer columns are measured faster than bounded.
 MIN_COLUMNS_TO_BOUND = 24
 MAX_TOTAL = 1 << 62
@@ -71,6 +71,7 @@ class Clustering:
         iterations: Lloyd steps that moved the centres.
         num_distances: distances over all D columns that were computed, in all restarts.
         num_plain_distances: what plain k-means++ and plain Lloyd would have computed.
+        num_bounds: lower bounds over `_kmeans.NUM_GROUPS` sums of columns that were computed besides.
     """
 
     centres: Rows
@@ -79,6 +80,7 @@ class Clustering:
     iterations: int
     num_distances: int
     num_plain_distances: int
+    num_bounds: int = 0
 
     @property
     def share_saved(self) -> float:
@@ -142,7 +144,7 @@ class _Centres:
         num_rows = len(rows)
         labels = np.full(num_rows, -1, dtype=np.int32) if guesses is None else guesses.astype(np.int32)
         distances = np.empty(num_rows, dtype=np.int32)
-        counts = np.zeros(3, dtype=np.int64)
+        counts = np.zeros(2, dtype=np.int64)
         _kmeans.assign_rows(
             _padded(rows),
             self.padded,
@@ -192,8 +194,8 @@ def _verify_rows(rows: npt.NDArray[Any], num_columns: int, metric: Metric, total
     farthest = num_columns * (largest if metric is Metric.L1 else largest**2)
     if farthest > np.iinfo(np.int32).max or farthest * total_weight >= MAX_TOTAL:
         raise UsageError(
-            f"values up to {largest} in {num_columns} columns are too large: {metric.name} distances must stay "
-            "below 2^31, and their weighted sum below 2^62"
+            f"values up to {largest} in {num_columns} columns are too large: {metric.name} distances must "
+            "stay below 2^31, and their weighted sum below 2^62"
         )
     return np.asarray(rows)
 
@@ -290,7 +292,7 @@ class _Rows:
         """
         sums = np.zeros((centres.num_centres, self.num_columns), dtype=np.int64)
         totals = np.zeros(centres.num_centres, dtype=np.int64)
-        counts = np.zeros(3, dtype=np.int64)
+        counts = np.zeros(2, dtype=np.int64)
         cost = 0
 
         def work(begin: int, end: int) -> tuple[Rows, Labels, Labels, Int64s]:
@@ -332,6 +334,7 @@ def _lloyd(
     else:
         centres, labels, num_distances = _seeds(rows, weights, num_clusters, metric, rng, progress)
     num_plain = num_to_seed * num_clusters
+    num_bounds = 0
     distances = np.empty(num_rows, dtype=np.int32)
     table = _Rows(lambda begin, end: rows[begin:end], weights, num_columns, workers)
     iterations = 0
@@ -339,6 +342,7 @@ def _lloyd(
         index = _Centres(centres, metric, workers, progress)
         cost, sums, totals, counts = table.assign(index, labels, True, progress, distances)
         num_distances += index.num_distances + int(counts[0])
+        num_bounds += int(counts[1])
         num_plain += num_rows * num_clusters
         if iterations == max_iterations:
             break
@@ -347,7 +351,9 @@ def _lloyd(
             break
         centres = moved
         iterations += 1
-    found = Clustering(centres, labels, cost / int(weights.sum()), iterations, num_distances, num_plain)
+    found = Clustering(
+        centres, labels, cost / int(weights.sum()), iterations, num_distances, num_plain, num_bounds
+    )
     return cost, found
 
 
@@ -369,7 +375,7 @@ def _best_of(
 ) -> Clustering:
     """Run k-means from several starts and keep the cheapest, with the work of all."""
     best: Clustering | None = None
-    best_cost = num_distances = num_plain = 0
+    best_cost = num_distances = num_plain = num_bounds = 0
     for restart in range(restarts):
         cost, found = _lloyd(
             rows, weights, num_clusters, metric, _random(seed, restart), max_iterations, workers, progress
@@ -377,10 +383,11 @@ def _best_of(
         progress.jump((restart + 1) * (max_iterations + 1) * len(rows))
         num_distances += found.num_distances
         num_plain += found.num_plain_distances
+        num_bounds += found.num_bounds
         if best is None or cost < best_cost:
             best, best_cost = found, cost
     assert best is not None
-    return replace(best, num_distances=num_distances, num_plain_distances=num_plain)
+    return replace(best, num_distances=num_distances, num_plain_distances=num_plain, num_bounds=num_bounds)
 
 
 def cluster(
@@ -578,11 +585,12 @@ def cluster_large(
 
         labels = np.zeros(num_rows, dtype=label_type)
         table = _Rows(read_verified, weights, num_columns, workers)
-        centres, num_distances = found.centres, found.num_distances
+        centres, num_distances, num_bounds = found.centres, found.num_distances, found.num_bounds
         for full_pass in range(full_passes + 1):
             index = _Centres(centres, metric, workers, progress)
             cost, sums, totals, counts = table.assign(index, labels, full_pass > 0, progress)
             num_distances += index.num_distances + int(counts[0])
+            num_bounds += int(counts[1])
             if full_pass < full_passes:
 
                 def farthest(wanted: int, index: _Centres = index) -> Rows:
@@ -597,4 +605,5 @@ def cluster_large(
         found.iterations + full_passes,
         num_distances,
         found.num_plain_distances + (full_passes + 1) * num_rows * num_clusters,
+        num_bounds,
     )
