@@ -15,6 +15,9 @@ Steps:
 4. turn plans into probabilities of actions; an information set that its player never reaches plays uniformly.
 
 The enumeration is deliberately plain: this is the oracle that the fast traversal is held against.
+
+With buckets for rows the programme is that of the abstract game. A bucket must then tell what its player did
+before (perfect recall), or it has no sequence; an abstraction that forgets is refused.
 """
 
 from dataclasses import dataclass
@@ -50,7 +53,7 @@ class SequenceFormResult:
 
     Attributes:
         value: chips that player 0 wins on average over all pairs of hands that can meet.
-        tables: [player] float64[slots] probability of each action, in the lossless layout.
+        tables: [player] float64[slots] probability of each action, in the layout of the tables.
         plans: [player] float64[slots] probability that the player plays all of the sequence.
         num_nonzeros: payoffs of pairs of sequences that are not zero.
     """
@@ -73,7 +76,10 @@ def count_payoffs(tree: BettingTree, cells: Cells) -> int:
 
 
 def solve_sequence_form(
-    tree: BettingTree, cells: Cells, initial: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+    tree: BettingTree,
+    cells: Cells,
+    initial: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    layout: TableLayout | None = None,
 ) -> SequenceFormResult:
     """Solve a small poker game or sub-game exactly.
 
@@ -81,6 +87,7 @@ def solve_sequence_form(
         tree: the betting.
         cells: boards and hands.
         initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
+        layout: of the tables, with buckets for rows or not; lossless without it.
     """
     if (tree.kind == CHALLENGE).any():
         raise UsageError("a game of dice has no sequence-form programme here: games of cards are allowed")
@@ -91,7 +98,7 @@ def solve_sequence_form(
             f"at most {MAX_NONZEROS:,} are allowed, larger games are for cfr+"
         )
     weights = _verify_initial(cells, initial)
-    form = _SequenceForm(tree, cells)
+    form = _SequenceForm(tree, cells, layout)
     payoffs, num_pairs = form.payoffs(weights)
     if num_pairs <= 0:
         raise UsageError("no hand of one range can meet a hand of the other: at least one pair is needed")
@@ -127,11 +134,11 @@ def _verify_initial(
 class _SequenceForm:
     """Sequences, constraints and payoffs of one game."""
 
-    def __init__(self, tree: BettingTree, cells: Cells) -> None:
+    def __init__(self, tree: BettingTree, cells: Cells, layout: TableLayout | None) -> None:
         self.tree = tree
         self.cells = cells
         self.walk: WalkTree = walk_tree(tree)
-        self.layout: TableLayout = lossless_layout(self.walk, cells)
+        self.layout = layout or lossless_layout(self.walk, cells)
         self.parent_board = _parent_boards(cells)
         # The slot (within a board) of the player's last action before each node, and the round of it.
         self.last_slot = np.full((2, tree.num_nodes), NO_SLOT, dtype=np.int64)
@@ -153,7 +160,11 @@ class _SequenceForm:
 
     def slots(self, q: int, board: int, slot: int, cell: Ints) -> Ints:
         """Return where a board's slot is in the player's table, for some cells of the board."""
-        return np.asarray(self.layout.begin[q, board] + slot * self.layout.rows[q, board] + cell)
+        layout = self.layout
+        row = cell
+        if layout.bucketed[q, self.round_of(board)]:
+            row = layout.bucket[q][self.cells.players[q].cell_begin[board] + cell]
+        return np.asarray(layout.begin[q, board] + slot * layout.rows[q, board] + row)
 
     def lineage(self, q: int, board: int) -> list[tuple[int, Ints]]:
         """Return [round] the board and the cell there from which each cell of a board has come."""
@@ -176,24 +187,36 @@ class _SequenceForm:
 
     def constraints(self, q: int) -> Any:
         """Return the matrix of E x = e: the empty sequence first, then a row an information set."""
-        num_rows = 1
-        rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
+        num_slots = self.layout.num_slots[q]
+        before = np.full(num_slots, NO_SLOT, dtype=np.int64)  # by an infoset's first slot: what leads to it
+        num_actions = np.zeros(num_slots, dtype=np.int64)
+        distance = np.zeros(num_slots, dtype=np.int64)
         for board in range(self.num_boards()):
             lineage = self.lineage(q, board)
-            cell = lineage[-1][1]
             for node in self._nodes(board, DECISION):
                 if self.tree.player[node] != q:
                     continue
-                infoset = num_rows + np.arange(len(cell))
-                num_rows += len(cell)
-                rows.append(infoset)
-                columns.append(self.sequence(q, node, lineage))
-                entries.append(np.full(len(cell), -1.0))
-                for action in range(self.tree.num_children[node]):
-                    rows.append(infoset)
-                    columns.append(1 + self.slots(q, board, int(self.walk.slot[node]) + action, cell))
-                    entries.append(np.ones(len(cell)))
-        shape = (num_rows, 1 + self.layout.num_slots[q])
+                first = self.slots(q, board, int(self.walk.slot[node]), lineage[-1][1])
+                sequence = self.sequence(q, node, lineage)
+                fresh = before[first] == NO_SLOT
+                before[first[fresh]] = sequence[fresh]
+                if (before[first] != sequence).any():
+                    raise UsageError(
+                        f"the buckets of player {q} forget what earlier ones knew: a linear programme needs "
+                        "perfect recall, cfr+ does not"
+                    )
+                num_actions[first] = self.tree.num_children[node]
+                distance[first] = self.layout.rows[q, board]
+        infosets = np.flatnonzero(before != NO_SLOT)
+        rows = [np.zeros(1, np.int64), 1 + np.arange(len(infosets))]
+        columns = [np.zeros(1, np.int64), before[infosets]]
+        entries = [np.ones(1), np.full(len(infosets), -1.0)]
+        for action in range(int(num_actions.max(initial=0))):
+            has = num_actions[infosets] > action
+            rows.append(1 + np.flatnonzero(has))
+            columns.append(1 + infosets[has] + action * distance[infosets[has]])
+            entries.append(np.ones(len(rows[-1])))
+        shape = (1 + len(infosets), 1 + num_slots)
         places = (np.concatenate(rows), np.concatenate(columns))
         return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr()
 

@@ -48,7 +48,7 @@ class CardAbstraction(Protocol):
 
     def buckets(
         self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0, /
-    ) -> npt.NDArray[np.int32]:
+    ) -> npt.NDArray[np.integer]:
         """Return the bucket of each row of hole cards and board, the board in the order of its deals."""
 
 
@@ -155,7 +155,7 @@ def _round_buckets(
             f"{round_index}: 0 to {num_buckets - 1} are allowed"
         )
     is_lossless = num_buckets >= len(buckets) and len(np.unique(buckets)) == len(buckets)
-    return None if is_lossless else buckets
+    return None if is_lossless else buckets.astype(np.int32)
 
 
 def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayout:
