@@ -17,9 +17,7 @@ import json
 import os
 import shutil
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -41,6 +39,7 @@ from errai.abstraction.features import (
     Features,
 )
 from errai.abstraction.kmeans import Metric, cluster
+from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import ArrayHeader, PartialArray, map_array, write_array, write_text
 from errai.errors import UsageError
 from errai.memory import format_bytes, verify_memory
@@ -72,7 +71,7 @@ def estimate_seconds(plan: FeaturePlan, num_threads: int | None = None) -> float
     boards = classes.boards(plan.last_round).num_boards(_board_round(plan, plan.last_round))
     seconds = 2 * boards * SECONDS_A_SWEPT_BOARD
     for r in range(plan.last_round):
-        seconds += classes.size(r) * _num_next(plan, r) * SECONDS_A_LOOK_UP
+        seconds += classes.size(r) * num_next(plan, r) * SECONDS_A_LOOK_UP
     return seconds / (num_threads or os.cpu_count() or 1)
 
 
@@ -84,7 +83,7 @@ def build_features(
     Args:
         plan: which features.
         num_threads: all cores without it; the numbers do not depend on it.
-        report: called with a stage's name, chunks done and chunks in all; an exception of its own ends the
+        report: called with a stage's name, steps done and steps in all about once a second; an exception of its own ends the
             build, which can be taken up again later.
     """
     if plan.is_complete():
@@ -94,10 +93,7 @@ def build_features(
     with _locked(folder):
         _verify_disk(plan)
         verify_memory(MEMORY_BYTES, f"building the features of '{plan.rules.name}'")
-        workers = num_threads or os.cpu_count() or 1
-        if workers < 1:
-            raise UsageError(f"{workers} threads are impossible: 1 or more are allowed")
-        build = _Build(plan, workers, report or (lambda stage, done, total: None))
+        build = _Build(plan, num_threads, report or (lambda stage, done, total: None))
         build.opponent_clusters()
         build.last_round()
         for r in range(plan.last_round - 1, -1, -1):
@@ -113,7 +109,7 @@ class _Build:
     """One build under way."""
 
     plan: FeaturePlan
-    workers: int
+    num_threads: int | None
     report: Report
 
     def opponent_clusters(self) -> None:
@@ -183,18 +179,18 @@ class _Build:
         if all(self._has(array) for array in plans):
             return
         following = [self._read(array) for array in plan.arrays(r + 1)[1:]]
-        num_new = plan.classes.num_board_cards(r + 1) - plan.classes.num_board_cards(r)
-        sets = np.array(list(combinations(plan.rules.deck.cards, num_new)), dtype=np.uint8)
+        sets = next_sets(plan, r)
+        num_new = sets.shape[1]
         to_come = plan.classes.num_board_cards(plan.last_round) - plan.classes.num_board_cards(r)
-        num_next = _num_next(plan, r)
+        num_sets = num_next(plan, r)
         with self._filled(f"round-{r}", plans) as stage:
 
             def work(begin: int, end: int) -> None:
                 cards = plan.classes.unindex(np.arange(begin, end), r)
-                deals = np.empty((len(cards) * num_next, cards.shape[1] + num_new), dtype=np.uint8)
+                deals = np.empty((len(cards) * num_sets, cards.shape[1] + num_new), dtype=np.uint8)
                 written = kernels.next_deals(cards, sets, deals)
                 assert written == len(deals), "every deal leaves as many cards open"
-                index = plan.classes.index(deals, r + 1).reshape(len(cards), num_next)
+                index = plan.classes.index(deals, r + 1).reshape(len(cards), num_sets)
                 out = [array[begin:end] for array in stage.arrays]
                 sums = np.empty(plan.num_clusters, dtype=np.int64)
                 if r + 1 == plan.last_round:
@@ -205,7 +201,7 @@ class _Build:
                     kernels.gather_middle_round(index, comb(to_come, num_new), *following, row, sums, *out)
 
             stage.run(
-                self, f"features of round {r}", work, plan.classes.size(r), max(1, DEALS_A_CHUNK // num_next)
+                self, f"features of round {r}", work, plan.classes.size(r), max(1, DEALS_A_CHUNK // num_sets)
             )
 
     def deals(self, r: int) -> None:
@@ -234,24 +230,17 @@ class _Build:
         self, stage: str, work: Callable[[int, int], Result], size: int, step: int, first: int = 0
     ) -> Iterator[Result]:
         """Do chunks on threads, from chunk `first` on, and yield their results in order."""
-        num_chunks = -(-size // step)
-        waiting: deque[Future[Result]] = deque()
-        done = first
-        with ThreadPoolExecutor(self.workers) as pool:
-            try:
-                for chunk in range(first, num_chunks):
-                    waiting.append(pool.submit(work, chunk * step, min(size, (chunk + 1) * step)))
-                    if len(waiting) > 2 * self.workers:
-                        yield waiting.popleft().result()
-                        done += 1
-                        self.report(stage, done, num_chunks)
-                while waiting:
-                    yield waiting.popleft().result()
-                    done += 1
-                    self.report(stage, done, num_chunks)
-            finally:
-                for future in waiting:
-                    future.cancel()
+        skipped = min(first * step, size)
+        progress = Progress(lambda done, total: self.report(stage, skipped + done, size), size - skipped)
+
+        def shifted(begin: int, end: int) -> Result:
+            return work(skipped + begin, skipped + end)
+
+        with start_workers(self.num_threads) as workers:
+            for begin, end, result in workers.map(shifted, size - skipped, step, progress):
+                yield result
+                progress.add(end - begin)
+        progress.finish()
 
     @contextmanager
     def _filled(self, name: str, plans: list[ArrayPlan]) -> "Iterator[_Stage]":
@@ -362,7 +351,13 @@ def _board_round(plan: FeaturePlan, r: int) -> int:
     return 0 if plan.classes.num_board_cards(r) else -1
 
 
-def _num_next(plan: FeaturePlan, r: int) -> int:
+def next_sets(plan: FeaturePlan, r: int) -> npt.NDArray[np.uint8]:
+    """Return the sets of public cards of the deck that the next round may deal: uint8[*, cards]."""
+    num_new = plan.classes.num_board_cards(r + 1) - plan.classes.num_board_cards(r)
+    return np.array(list(combinations(plan.rules.deck.cards, num_new)), dtype=np.uint8)
+
+
+def num_next(plan: FeaturePlan, r: int) -> int:
     """Return how many sets of public cards may come next after a deal of a round."""
     known, following = plan.classes.num_board_cards(r), plan.classes.num_board_cards(r + 1)
     return comb(plan.rules.deck.size - plan.rules.num_hole_cards - known, following - known)

@@ -277,7 +277,13 @@ class Features:
 
 
 class BoardSweep:
-    """Compares all hands on last-round boards, with all others and with clusters of them."""
+    """Compares all hands on last-round boards, with all others and with clusters of them.
+
+    Attributes:
+        hands: uint8[H, hole cards] all hands.
+        hand_cards: uint8[H, 2] the same with `NO_CARD` for a missing second card.
+        class_of_hand: int64[H] class of the hole cards.
+    """
 
     def __init__(
         self, classes: HandClasses, opponent_clusters: npt.NDArray[np.integer] | None, num_clusters: int
@@ -290,6 +296,7 @@ class BoardSweep:
             num_clusters: 0 without clusters.
         """
         hands = classes.hands
+        self.hands = hands
         self._classes = classes
         self._num_clusters = num_clusters
         self.class_of_hand = classes.index(hands, 0)

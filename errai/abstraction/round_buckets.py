@@ -1,0 +1,209 @@
+"""The buckets of one round: from cards to numbers, in a few ways.
+
+- `Lossless`: the number of the canonical deal; no table.
+- `ClassTable`: a table over classes of (hole cards, unordered board), for rounds that are clustered alone.
+- `DealTable`: a table over canonical deals, whose rounds are told apart, for rounds that recall.
+- `RefinedStrength`, `RefinedOchs`: for a last round that recalls, whose 2.4 billion deals no table could hold: the
+  bucket before it, refined by the hand's strength or by the nearest of that bucket's centres. The features
+  come from one sweep over the hands of the board, which takes no longer than the look-ups would.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.abstraction import _round_buckets as kernels
+from errai.abstraction.features import BoardFeatures, BoardSweep
+from errai.abstraction.hands import HandClasses
+from errai.games.deals import Deals
+
+NO_BUCKET = kernels.NO_BUCKET
+
+Cards = npt.NDArray[np.uint8]
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int64]
+
+
+class RoundBuckets(ABC):
+    """What all kinds share.
+
+    Attributes:
+        kind: its name in files.
+        num_buckets: buckets, empty ones included.
+    """
+
+    kind: str
+    num_buckets: int
+
+    @abstractmethod
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Return the bucket of each row of hole cards and board, the board in the order of its deals."""
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that a file must hold, by name."""
+        return {}
+
+
+class Lossless(RoundBuckets):
+    """Every canonical deal is a bucket."""
+
+    kind = "lossless"
+
+    def __init__(self, deals: Deals, round_index: int) -> None:
+        self._deals, self._round = deals, deals.row_round(round_index)
+        self.num_buckets = deals.num_rows(round_index)
+
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Return the number of each canonical deal."""
+        return self._deals.rows.index(cards, self._round)
+
+
+class ClassTable(RoundBuckets):
+    """A table over classes of hands."""
+
+    kind = "classes"
+
+    def __init__(self, classes: HandClasses, round_index: int, table: Array, num_buckets: int) -> None:
+        self._classes, self._round = classes, round_index
+        self.table = table
+        self.num_buckets = num_buckets
+
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Look the class of each deal up."""
+        return self.table[self._classes.index(cards, self._round)].astype(np.int64)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The table."""
+        return {"table": self.table}
+
+
+class DealTable(RoundBuckets):
+    """A table over canonical deals."""
+
+    kind = "deals"
+
+    def __init__(self, deals: Deals, round_index: int, table: Array, num_buckets: int) -> None:
+        self._deals, self._round = deals, deals.row_round(round_index)
+        self.table = table
+        self.num_buckets = num_buckets
+
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Look each canonical deal up."""
+        return self.table[self._deals.rows.index(cards, self._round)].astype(np.int64)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The table."""
+        return {"table": self.table}
+
+
+class _Refined(RoundBuckets):
+    """The buckets of the round before, refined by features of the last round."""
+
+    def __init__(self, parent: RoundBuckets, num_parent_cards: int, num_hole: int, sweep: BoardSweep) -> None:
+        self._parent, self._num_parent_cards = parent, num_parent_cards
+        self._num_hole, self._sweep = num_hole, sweep
+        self._hand_number = {tuple(hand): i for i, hand in enumerate(sweep.hands.tolist())}
+
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Sweep the hands of each board, and refine."""
+        parents = self._parent.of_deals(np.ascontiguousarray(cards[:, : self._num_parent_cards]))
+        boards = np.sort(cards[:, self._num_hole :], axis=1)
+        different, place = np.unique(boards, axis=0, return_inverse=True)
+        order = np.argsort(place.reshape(-1), kind="stable")
+        ends = np.searchsorted(place.reshape(-1)[order], np.arange(len(different) + 1))
+        found = np.empty(len(cards), dtype=np.int64)
+        for board, begin, end in zip(different, ends[:-1], ends[1:], strict=True):
+            rows = order[begin:end]
+            hands = np.array(
+                [self._hand_number[tuple(hand)] for hand in np.sort(cards[rows, : self._num_hole]).tolist()]
+            )
+            found[rows] = self._refine(parents[rows], self._sweep.features(board), hands)
+        return found
+
+    @abstractmethod
+    def _refine(self, parents: Numbers, features: BoardFeatures, hands: Numbers) -> Numbers:
+        """Return the buckets of some hands of a board, given those of the round before."""
+
+
+class RefinedStrength(_Refined):
+    """Refines by strength: a table of (bucket before, strength)."""
+
+    kind = "strength"
+
+    def __init__(
+        self,
+        parent: RoundBuckets,
+        num_parent_cards: int,
+        num_hole: int,
+        sweep: BoardSweep,
+        children: Array,
+        num_children: int,
+    ) -> None:
+        """Keep the table.
+
+        Args:
+            parent: the round before.
+            num_parent_cards: hole and board cards there.
+            num_hole: hole cards.
+            sweep: compares the hands of a board.
+            children: uint[parents, strengths] which part of its parent a strength belongs to.
+            num_children: parts of each parent.
+        """
+        super().__init__(parent, num_parent_cards, num_hole, sweep)
+        self._children, self._num_children = children, num_children
+        self.num_buckets = parent.num_buckets * num_children
+
+    def _refine(self, parents: Numbers, features: BoardFeatures, hands: Numbers) -> Numbers:
+        child = self._children[parents, features.strength[hands]].astype(np.int64)
+        return parents * self._num_children + child
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The table."""
+        return {"children": self._children}
+
+
+class RefinedOchs(_Refined):
+    """Refines by the nearest of the parent's centres of opponent cluster hand strength."""
+
+    kind = "ochs"
+
+    def __init__(
+        self,
+        parent: RoundBuckets,
+        num_parent_cards: int,
+        num_hole: int,
+        sweep: BoardSweep,
+        centres: Array,
+        num_centres: Array,
+    ) -> None:
+        """Keep the centres.
+
+        Args:
+            parent: the round before.
+            num_parent_cards: hole and board cards there.
+            num_hole: hole cards.
+            sweep: compares the hands of a board.
+            centres: uint16[parents, K, C].
+            num_centres: int64[parents] of them in use.
+        """
+        super().__init__(parent, num_parent_cards, num_hole, sweep)
+        self._centres, self._num_centres = np.asarray(centres), np.asarray(num_centres)
+        self.num_buckets = parent.num_buckets * centres.shape[1]
+
+    def _refine(self, parents: Numbers, features: BoardFeatures, hands: Numbers) -> Numbers:
+        found = np.empty(len(hands), dtype=np.int64)
+        kernels.nearest_in_group(
+            np.ascontiguousarray(features.ochs[hands]), parents, self._centres, self._num_centres, found
+        )
+        return found
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The centres."""
+        return {"centres": self._centres, "num-centres": self._num_centres}
