@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from errai.abstraction.load import load_abstraction as load_abstraction
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
     from errai.response.exploitability import expected_value as expected_value
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "UsageError": "errai.errors",
+    "load_abstraction": "errai.abstraction.load",
     "load_game": "errai.games.catalogue",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",

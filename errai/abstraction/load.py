@@ -1,0 +1,20 @@
+"""`errai.load_abstraction`: open what `errai abstract build` has saved, whichever kind it is."""
+
+from pathlib import Path
+
+from errai.abstraction.abstraction import Abstraction, read_abstraction
+from errai.errors import UsageError
+
+
+def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction:
+    """Open a saved abstraction.
+
+    Args:
+        path: its folder.
+        whole: verify every bit of its tables, which takes seconds for large ones; headers and sizes are
+            verified always.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise UsageError(f"'{path}' is not an abstraction: a folder of 'errai abstract build' is allowed")
+    return read_abstraction(folder, whole=whole)
