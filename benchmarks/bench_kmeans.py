@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from errai.abstraction import _kmeans
-from errai.abstraction.kmeans import Metric, Rows, assign, cluster
+from errai.abstraction.kmeans import Metric, assign, cluster
+from errai.abstraction.nearest import Rows
 
 NUM_CENTRES = (200, 9_000)
 NUM_ROWS = 200_000

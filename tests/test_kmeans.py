@@ -1,5 +1,7 @@
 """k-means with pruning against plain k-means++ and plain Lloyd, and against known optima."""
 
+import threading
+
 import numba
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from naive import abstraction_kmeans as naive
 from scipy.stats import wasserstein_distance
 
-from errai.abstraction import kmeans
+from errai.abstraction import kmeans, nearest, workers
 from errai.abstraction.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.errors import UsageError
 
@@ -42,11 +44,13 @@ def realistic(metric: Metric, num_rows: int, seed: int) -> np.ndarray:
 
 def first_centres(points, weights, num_clusters: int, metric: Metric, seed: int) -> np.ndarray:
     """The centres before the first step; surplus ones repeat the first, as documented."""
-    uniforms = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0,)))).random(
-        num_clusters
-    )
-    chosen = naive.seeds(points, weights, uniforms, metric.value)
-    return points[chosen + [chosen[0]] * (num_clusters - len(chosen))]
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0,))))
+    sample = np.arange(len(points))
+    if len(points) > kmeans.SEEDING_ROWS_PER_CENTRE * num_clusters:
+        num_to_seed = kmeans.SEEDING_ROWS_PER_CENTRE * num_clusters
+        sample = np.sort(rng.choice(len(points), num_to_seed, replace=False, shuffle=False))
+    chosen = naive.seeds(points[sample], weights[sample], rng.random(num_clusters), metric.value)
+    return points[sample[chosen + [chosen[0]] * (num_clusters - len(chosen))]]
 
 
 def assert_same(a: Clustering, b: Clustering) -> None:
@@ -126,7 +130,7 @@ def test_short_neighbour_lists_change_nothing(metric, monkeypatch):
     centres = realistic(metric, 300, 5)
     labels, distances = naive.assign(points, centres, metric.value)
     for length in (0, 1, 7):
-        monkeypatch.setattr(kmeans, "MAX_NEIGHBOURS", length)
+        monkeypatch.setattr(nearest, "MAX_NEIGHBOURS", length)
         found, measured, _ = assign(points, centres, metric)
         np.testing.assert_array_equal(found, labels)
         np.testing.assert_array_equal(measured, distances)
@@ -135,7 +139,7 @@ def test_short_neighbour_lists_change_nothing(metric, monkeypatch):
 @needs_jit
 @both_metrics
 def test_same_bytes_on_any_number_of_threads(metric, monkeypatch):
-    monkeypatch.setattr(kmeans, "CHUNK_ROWS", 1_000)
+    monkeypatch.setattr(nearest, "CHUNK_ROWS", 1_000)
     points = realistic(metric, 12_345, 6)
     weights = np.arange(len(points), dtype=np.int64) % 7 + 1
 
@@ -255,7 +259,7 @@ def test_large_is_the_same_as_small_where_the_sample_is_all(metric):
 @both_metrics
 def test_large_from_a_memory_map(metric, tmp_path, monkeypatch):
     """Labels are nearest, centres the means of a pass over all rows, no read is larger than a chunk."""
-    monkeypatch.setattr(kmeans, "CHUNK_ROWS", 4_096)
+    monkeypatch.setattr(nearest, "CHUNK_ROWS", 4_096)
     points = realistic(metric, 15_000, 11)
     weights = np.random.default_rng(12).integers(1, 24, len(points)).astype(np.uint16)
     file = tmp_path / "rows"
@@ -285,10 +289,6 @@ def test_large_from_a_memory_map(metric, tmp_path, monkeypatch):
 
 @needs_jit
 def test_report_comes_from_the_caller_and_its_exceptions_pass(monkeypatch):
-    import threading
-
-    from errai.abstraction import workers
-
     monkeypatch.setattr(workers, "SECONDS_BETWEEN_REPORTS", 0.0)
     points = strengths(20_000, 13)
     weights = np.ones(len(points), dtype=np.uint16)

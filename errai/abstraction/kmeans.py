@@ -22,42 +22,27 @@ Everything is integer arithmetic, so the same seed gives the same bytes on any n
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _kmeans
+from errai.abstraction import _kmeans, nearest
+from errai.abstraction.nearest import Centres, Int64s, Labels, Metric, Rows, assign, padded_rows, verify_rows
 from errai.abstraction.workers import Progress, Report, Workers, start_workers
 from errai.errors import UsageError
+
+__all__ = ["Clustering", "Metric", "assign", "cluster", "cluster_large"]
 
 SEEDING_ROWS_PER_CENTRE = 20
 SAMPLE_ROWS_PER_CENTRE = 100
 MIN_SAMPLE_ROWS = 200_000
 MAX_ITERATIONS = 50
 
-# Rows that one task works on: the same for any number of threads, so that the counts are the same, too.
-CHUNK_ROWS = 1 << 15
+# New centres of k-means++ between two chances to report progress.
 SEEDS_PER_CALL = 64
-CENTRES_PER_TABLE = 64
-# A list of this many nearest centres seldom ends before the triangle inequality stops the search.
-MAX_NEIGHBOURS = 512
-# Fewer columns are measured faster than bounded.
-MIN_COLUMNS_TO_BOUND = 24
-MAX_TOTAL = 1 << 62
 
-Rows = npt.NDArray[np.uint16]
-Labels = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 ReadRows = Callable[[int, int], Rows]
-
-
-class Metric(Enum):
-    """How far two rows are from each other."""
-
-    L1 = "l1"
-    L2 = "l2"
 
 
 @dataclass(frozen=True)
@@ -88,82 +73,7 @@ class Clustering:
         return 1.0 - self.num_distances / self.num_plain_distances
 
 
-def _padded_width(num_columns: int) -> int:
-    """Columns that fill whole vector registers."""
-    for width in (8, 16):
-        if num_columns <= width:
-            return width
-    return -(-num_columns // 32) * 32
-
-
-def _padded(rows: Rows) -> Rows:
-    """Copy rows to the width that the kernels like."""
-    padded = np.zeros((rows.shape[0], _padded_width(rows.shape[1])), dtype=np.uint16)
-    padded[:, : rows.shape[1]] = rows
-    return padded
-
-
-class _Centres:
-    """Centres with the lists of neighbours that the search walks."""
-
-    def __init__(self, centres: Rows, metric: Metric, workers: Workers, progress: Progress) -> None:
-        self.num_centres, self.num_columns = centres.shape
-        self.squared = metric is Metric.L2
-        self.padded = _padded(centres)
-        bounded = metric is Metric.L1 and self.num_columns >= MIN_COLUMNS_TO_BOUND
-        self.group_size = -(-self.num_columns // _kmeans.NUM_GROUPS) if bounded else 0
-        self.group_sums = np.zeros((self.num_centres, _kmeans.NUM_GROUPS), dtype=np.int32)
-        if bounded:
-            starts = np.arange(0, self.num_columns, self.group_size)
-            sums = np.add.reduceat(centres.astype(np.int32), starts, axis=1)
-            self.group_sums[:, : sums.shape[1]] = sums
-        num_entries = min(self.num_centres, 2 * int(np.sqrt(self.num_centres)) + 1)
-        self.entries = (np.arange(num_entries) * self.num_centres // num_entries).astype(np.int32)
-        num_neighbours = min(self.num_centres - 1, MAX_NEIGHBOURS)
-        self.neighbours = np.empty((self.num_centres, num_neighbours), dtype=np.int32)
-        self.gaps = np.empty((self.num_centres, num_neighbours), dtype=np.float32)
-        for begin, end, nearest in workers.map(self._nearest, self.num_centres, CENTRES_PER_TABLE, progress):
-            self.neighbours[begin:end] = nearest & 0xFFFF_FFFF
-            true = (nearest >> 32).astype(np.float64)
-            true = np.sqrt(true) if self.squared else true
-            self.gaps[begin:end] = np.nextafter(true.astype(np.float32), np.float32(-1))
-        self.num_distances = self.num_centres**2
-
-    def _nearest(self, begin: int, end: int) -> Int64s:
-        """Return the smallest keys of `distance_table` for some centres, ascending."""
-        num_neighbours = self.neighbours.shape[1]
-        keys = np.empty((end - begin, self.num_centres), dtype=np.int64)
-        _kmeans.distance_table(self.padded, begin, self.squared, keys)
-        if num_neighbours < self.num_centres - 1:
-            keys.partition(num_neighbours, axis=1)
-            keys = keys[:, :num_neighbours]
-        return np.sort(keys, axis=1)[:, :num_neighbours]
-
-    def assign(self, rows: Rows, guesses: npt.NDArray[Any] | None) -> tuple[Labels, Labels, Int64s]:
-        """Return nearest centres, distances (int32), and counts of what was computed."""
-        num_rows = len(rows)
-        labels = np.full(num_rows, -1, dtype=np.int32) if guesses is None else guesses.astype(np.int32)
-        distances = np.empty(num_rows, dtype=np.int32)
-        counts = np.zeros(2, dtype=np.int64)
-        _kmeans.assign_rows(
-            _padded(rows),
-            self.padded,
-            self.squared,
-            self.group_size,
-            self.group_sums,
-            self.neighbours,
-            self.gaps,
-            self.entries,
-            labels,
-            distances,
-            np.zeros(self.num_centres, dtype=np.int32),
-            np.empty(_kmeans.NUM_GROUPS, dtype=np.int32),
-            counts,
-        )
-        return labels, distances, counts
-
-
-def _verify_sizes(num_rows: int, num_clusters: int, **counts: int) -> None:
+def verify_sizes(num_rows: int, num_clusters: int, **counts: int) -> None:
     """Refuse a number of clusters that the rows cannot fill, and counts below their least value."""
     if not 1 <= num_clusters <= num_rows:
         raise UsageError(f"{num_clusters} clusters for {num_rows} rows: 1 to {num_rows} clusters are allowed")
@@ -173,7 +83,7 @@ def _verify_sizes(num_rows: int, num_clusters: int, **counts: int) -> None:
             raise UsageError(f"{name} is {value}: {least} or more are allowed")
 
 
-def _verify_weights(weights: npt.NDArray[Any], num_rows: int) -> int:
+def verify_weights(weights: npt.NDArray[Any], num_rows: int) -> int:
     """Refuse weights that are not positive integers, one for each row; return their sum."""
     if weights.shape != (num_rows,) or weights.dtype.kind not in "iu":
         raise UsageError(
@@ -182,22 +92,6 @@ def _verify_weights(weights: npt.NDArray[Any], num_rows: int) -> int:
     if weights.min() < 1:
         raise UsageError(f"a weight is {weights.min()}: weights are 1 or more")
     return int(weights.sum(dtype=np.int64))
-
-
-def _verify_rows(rows: npt.NDArray[Any], num_columns: int, metric: Metric, total_weight: int) -> Rows:
-    """Refuse rows of another type or width, or values whose distances would not fit."""
-    if rows.ndim != 2 or rows.dtype != np.uint16 or rows.shape[1] != num_columns or num_columns < 1:
-        raise UsageError(
-            f"rows are {rows.dtype}{list(rows.shape)}: uint16 with {max(num_columns, 1)} columns are needed"
-        )
-    largest = int(rows.max(initial=0))
-    farthest = num_columns * (largest if metric is Metric.L1 else largest**2)
-    if farthest > np.iinfo(np.int32).max or farthest * total_weight >= MAX_TOTAL:
-        raise UsageError(
-            f"values up to {largest} in {num_columns} columns are too large: {metric.name} distances must "
-            "stay below 2^31, and their weighted sum below 2^62"
-        )
-    return np.asarray(rows)
 
 
 def _seeds(
@@ -216,7 +110,7 @@ def _seeds(
     """
     num_rows = len(rows)
     squared = metric is Metric.L2
-    padded = _padded(rows)
+    padded = padded_rows(rows)
     uniforms = rng.random(num_clusters)
     cumulative = np.cumsum(weights)
     first = int(np.searchsorted(cumulative, int(uniforms[0] * float(cumulative[-1])), side="right"))
@@ -278,7 +172,7 @@ class _Rows:
 
     def assign(
         self,
-        centres: _Centres,
+        centres: Centres,
         labels: npt.NDArray[Any],
         guessed: bool,
         progress: Progress,
@@ -299,13 +193,13 @@ class _Rows:
             rows = np.ascontiguousarray(self.read(begin, end))
             return rows, *centres.assign(rows, labels[begin:end] if guessed else None)
 
-        for begin, end, found in self.workers.map(work, self.num_rows, CHUNK_ROWS, progress):
-            rows, nearest, measured, computed = found
-            labels[begin:end] = nearest
+        for begin, end, found in self.workers.map(work, self.num_rows, nearest.CHUNK_ROWS, progress):
+            rows, found_labels, measured, computed = found
+            labels[begin:end] = found_labels
             if distances is not None:
                 distances[begin:end] = measured
             weights = self.weights[begin:end].astype(np.int64)
-            cost += int(_kmeans.add_rows(rows, weights, nearest, measured, sums, totals))
+            cost += int(_kmeans.add_rows(rows, weights, found_labels, measured, sums, totals))
             counts += computed
             progress.add(end - begin)
         return cost, sums, totals, counts
@@ -339,7 +233,7 @@ def _lloyd(
     table = _Rows(lambda begin, end: rows[begin:end], weights, num_columns, workers)
     iterations = 0
     while True:
-        index = _Centres(centres, metric, workers, progress)
+        index = Centres(centres, metric, workers, progress)
         cost, sums, totals, counts = table.assign(index, labels, True, progress, distances)
         num_distances += index.num_distances + int(counts[0])
         num_bounds += int(counts[1])
@@ -357,7 +251,7 @@ def _lloyd(
     return cost, found
 
 
-def _random(seed: int, *key: int) -> np.random.Generator:
+def random_stream(seed: int, *key: int) -> np.random.Generator:
     """Return a stream of random numbers of its own for each key."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
 
@@ -378,7 +272,14 @@ def _best_of(
     best_cost = num_distances = num_plain = num_bounds = 0
     for restart in range(restarts):
         cost, found = _lloyd(
-            rows, weights, num_clusters, metric, _random(seed, restart), max_iterations, workers, progress
+            rows,
+            weights,
+            num_clusters,
+            metric,
+            random_stream(seed, restart),
+            max_iterations,
+            workers,
+            progress,
         )
         progress.jump((restart + 1) * (max_iterations + 1) * len(rows))
         num_distances += found.num_distances
@@ -419,9 +320,9 @@ def cluster(
     Returns:
         The clustering; every label is the nearest of the returned centres.
     """
-    _verify_sizes(len(points), num_clusters, restarts=restarts, max_iterations=max_iterations)
-    total_weight = _verify_weights(weights, len(points))
-    rows = _verify_rows(points, points.shape[-1], metric, total_weight)
+    verify_sizes(len(points), num_clusters, restarts=restarts, max_iterations=max_iterations)
+    total_weight = verify_weights(weights, len(points))
+    rows = verify_rows(points, points.shape[-1], metric, total_weight)
     progress = Progress(report, restarts * (max_iterations + 1) * len(rows))
     with start_workers(num_threads) as workers:
         found = _best_of(
@@ -439,62 +340,14 @@ def cluster(
     return found
 
 
-def assign(
-    points: Rows,
-    centres: Rows,
-    metric: Metric,
-    *,
-    labels: npt.NDArray[Any] | None = None,
-    num_threads: int | None = None,
-) -> tuple[Labels, npt.NDArray[np.uint32], int]:
-    """Find the nearest centre of every row, exactly; the lowest number among equals.
-
-    Args:
-        points: uint16[N, D].
-        centres: uint16[K, D].
-        metric: L1 or L2.
-        labels: integers [N] in 0..K-1, a guess for each row that makes the search faster.
-        num_threads: all cores without it.
-
-    Returns:
-        Labels int32[N], distances uint32[N] (squared for L2), and the number of distances computed.
-    """
-    for rows in (points, centres):
-        _verify_rows(rows, centres.shape[-1], metric, 1)
-    if len(centres) == 0:
-        raise UsageError("0 centres were given: 1 or more are allowed")
-    if labels is not None and (
-        labels.shape != (len(points),)
-        or (len(points) > 0 and not 0 <= labels.min() <= labels.max() < len(centres))
-    ):
-        raise UsageError(
-            f"guessed labels of shape {labels.shape} do not fit: {len(points)} numbers from 0 to "
-            f"{len(centres) - 1} are allowed"
-        )
-    nearest = np.empty(len(points), dtype=np.int32)
-    distances = np.empty(len(points), dtype=np.uint32)
-    progress = Progress(None, len(points))
-    with start_workers(num_threads) as workers:
-        index = _Centres(np.asarray(centres), metric, workers, progress)
-        num_distances = index.num_distances
-
-        def work(begin: int, end: int) -> tuple[Labels, Labels, Int64s]:
-            return index.assign(points[begin:end], None if labels is None else labels[begin:end])
-
-        for begin, end, found in workers.map(work, len(points), CHUNK_ROWS, progress):
-            nearest[begin:end], distances[begin:end] = found[0], found[1]
-            num_distances += int(found[2][0])
-    return nearest, distances, num_distances
-
-
 def _read_sample(
     read: ReadRows, num_rows: int, num_columns: int, sample_size: int, rng: np.random.Generator
 ) -> tuple[Rows, Int64s]:
     """Return random rows in ascending order, and their numbers."""
     sample = np.sort(rng.choice(num_rows, sample_size, replace=False, shuffle=False))
     rows = np.empty((sample_size, num_columns), dtype=np.uint16)
-    for begin in range(0, num_rows, CHUNK_ROWS):
-        end = min(begin + CHUNK_ROWS, num_rows)
+    for begin in range(0, num_rows, nearest.CHUNK_ROWS):
+        end = min(begin + nearest.CHUNK_ROWS, num_rows)
         first, last = np.searchsorted(sample, (begin, end))
         if first < last:
             rows[first:last] = read(begin, end)[sample[first:last] - begin]
@@ -542,7 +395,7 @@ def cluster_large(
     """
     if sample_size is None:
         sample_size = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_CENTRE * num_clusters)
-    _verify_sizes(
+    verify_sizes(
         num_rows,
         num_clusters,
         restarts=restarts,
@@ -554,19 +407,19 @@ def cluster_large(
         raise UsageError(
             f"sample_size is {sample_size}: the {num_clusters} clusters need at least as many rows"
         )
-    total_weight = _verify_weights(weights, num_rows)
+    total_weight = verify_weights(weights, num_rows)
     whole = sample_size >= num_rows
     sample_size = min(sample_size, num_rows)
     label_type: type[np.uint16] | type[np.int32] = np.uint16 if num_clusters <= 1 << 16 else np.int32
 
     def read_verified(begin: int, end: int) -> Rows:
-        return _verify_rows(read(begin, end), num_columns, metric, total_weight)
+        return verify_rows(read(begin, end), num_columns, metric, total_weight)
 
     num_to_train = restarts * (max_iterations + 1) * sample_size
     progress = Progress(report, num_to_train + (0 if whole else (full_passes + 1) * num_rows))
     with start_workers(num_threads) as workers:
         rows, sample = _read_sample(
-            read_verified, num_rows, num_columns, sample_size, _random(seed, restarts, num_clusters)
+            read_verified, num_rows, num_columns, sample_size, random_stream(seed, restarts, num_clusters)
         )
         found = _best_of(
             rows,
@@ -587,13 +440,13 @@ def cluster_large(
         table = _Rows(read_verified, weights, num_columns, workers)
         centres, num_distances, num_bounds = found.centres, found.num_distances, found.num_bounds
         for full_pass in range(full_passes + 1):
-            index = _Centres(centres, metric, workers, progress)
+            index = Centres(centres, metric, workers, progress)
             cost, sums, totals, counts = table.assign(index, labels, full_pass > 0, progress)
             num_distances += index.num_distances + int(counts[0])
             num_bounds += int(counts[1])
             if full_pass < full_passes:
 
-                def farthest(wanted: int, index: _Centres = index) -> Rows:
+                def farthest(wanted: int, index: Centres = index) -> Rows:
                     return _farthest_rows(rows, index.assign(rows, None)[1], wanted)
 
                 centres = _moved_centres(centres, sums, totals, farthest)
