@@ -1,7 +1,7 @@
 """Leduc hold'em's card abstractions by name: `[JQK]`, `[JQ.K]`, `[J.QK]`, `[J.Q.K]` and `full`.
 
-Waugh, Schnizlein, Bowling and Szafron, "Abstraction Pathologies in Extensive Games" (2009); Ganzfried, Sandholm
-and Waugh, "Strategy Purification and Thresholding" (2012). Ranks of one group look alike before the flop.
+Waugh, Schnizlein, Bowling and Szafron, "Abstraction Pathologies in Extensive Games" (2009); Ganzfried,
+Sandholm and Waugh, "Strategy Purification and Thresholding" (2012). Ranks of one group look alike before the flop.
 On the flop the player knows the group of its card and whether it has paired the board, which depends on
 the card that it really holds; of the board it knows nothing else. `full` knows everything.
 """
@@ -68,7 +68,9 @@ class RankGroups:
         """
         cards = self.game.deck.parse(hand + board)
         if not 1 <= len(cards) <= 2:
-            raise UsageError(f"'{hand}' and board '{board}' do not fit Leduc hold'em: one card each is allowed")
+            raise UsageError(
+                f"'{hand}' and board '{board}' do not fit Leduc hold'em: one card each is allowed"
+            )
         return int(self.buckets(np.array([cards], dtype=np.uint8), len(cards) - 1, player)[0])
 
     def buckets(
@@ -84,15 +86,16 @@ class RankGroups:
         self._verify_round(round_index)
         if cards.ndim != 2 or cards.shape[1] != 1 + round_index:
             raise UsageError(
-                f"cards of shape {cards.shape} do not fit round {round_index}: {1 + round_index} in a row are allowed"
+                f"cards of shape {cards.shape} do not fit round {round_index}: "
+                f"{1 + round_index} in a row are allowed"
             )
         if self.groups is None:
             return self._deals.rows.index(cards, self._deals.row_round(round_index)).astype(np.int32)
         ranks = cards >> 2
-        group = self._group_of_rank[ranks[:, 0]]
+        group = np.asarray(self._group_of_rank[ranks[:, 0]])
         if round_index == 0:
             return group
-        return (2 * group + (ranks[:, 0] == ranks[:, 1])).astype(np.int32)
+        return np.asarray(2 * group + (ranks[:, 0] == ranks[:, 1]), dtype=np.int32)
 
     def _verify_round(self, round_index: int) -> None:
         if not 0 <= round_index < self.game.num_rounds:
@@ -112,7 +115,7 @@ def leduc_abstraction(name: str) -> RankGroups:
     groups = tuple(name.removeprefix("[").removesuffix("]").split("."))
     if "" in groups or sorted("".join(groups)) != sorted(game.deck.ranks):
         raise UsageError(
-            f"'{name}' is not an abstraction of Leduc hold'em: the ranks J, Q and K in groups, such as '[JQ.K]', "
-            "or 'full' are allowed"
+            f"'{name}' is not an abstraction of Leduc hold'em: the ranks J, Q and K in groups, "
+            "such as '[JQ.K]', or 'full' are allowed"
         )
     return RankGroups(game, groups)

@@ -17,12 +17,15 @@ from errai.errors import UsageError
 if TYPE_CHECKING:
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import Game
+    from errai.games.rules import PokerRules
     from errai.response.exploitability import Exploitability
     from errai.response.subgames import ActionRule
     from errai.solvers.solve import Measurement, StopRule
     from errai.solvers.update_rules import UpdateRule
     from errai.strategy.run import Job, Run
     from errai.tree.bet_menu import BetMenu
+    from errai.tree.buckets import CardAbstraction
+    from errai.tree.public_tree import PublicTree
 
 _MBB = re.compile(r"\s*([0-9.eE+-]+)\s*mbb(?:/g)?\s*")
 _TIME = re.compile(r"(?:([0-9.]+)d)?(?:([0-9.]+)h)?(?:([0-9.]+)m)?(?:([0-9.]+)s?)?")
@@ -108,6 +111,22 @@ def solve_command(
     bets: Bets = None,
     max_raises: MaxRaises = None,
     force_all_in: ForceAllIn = 0.0,
+    abstraction: Annotated[
+        str | None,
+        typer.Option(
+            "--abstraction",
+            metavar="FOLDER|NAME",
+            help="What the players see: a saved abstraction, or in Leduc a name such as '[JQ.K]'; "
+            "A/B for the two positions, 'full' for everything.",
+        ),
+    ] = None,
+    against_full: Annotated[
+        bool,
+        typer.Option(
+            "--against-full",
+            help="Solve twice, each position with its abstraction against an opponent who sees everything.",
+        ),
+    ] = False,
     threads: Threads = None,
     dtype: Annotated[
         str | None, typer.Option("--dtype", help="Of the tables: float32 or float64; by size without it.")
@@ -160,6 +179,7 @@ def solve_command(
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
     from errai.solvers.solve import StopRule, configured_rule
+    from errai.strategy.abstracted import find_abstractions
     from errai.strategy.run import (
         DEFAULT_ITERATIONS,
         LINEAR_PROGRAMME,
@@ -178,6 +198,7 @@ def solve_command(
         fixed = {
             "--algorithm": algorithm,
             "--bets": bets,
+            "--abstraction": abstraction,
             "--dtype": dtype,
             "--discount": discount,
             "--delay": delay or None,
@@ -191,17 +212,46 @@ def solve_command(
         return
     rules, menu = load_game(game), menu_from_options(bets, max_raises, force_all_in)
     if isinstance(rules, BluffRules):
-        if out is not None or plot is not None or menu is not None or algorithm == LINEAR_PROGRAMME:
-            raise UsageError(f"'{game}' is a dice game: --out, --plot, --bets and lp do not apply to it")
+        if algorithm == LINEAR_PROGRAMME or any(
+            given is not None for given in (out, plot, menu, abstraction)
+        ):
+            raise UsageError(
+                f"'{game}' is a dice game: --out, --plot, --bets, --abstraction and lp do not apply to it"
+            )
         rule = configured_rule(
             algorithm or "cfr+", alternating, delay, _exponents(discount) if discount is not None else None
         )
         _solve_bluff(rules, rule, stop or StopRule(DEFAULT_ITERATIONS), measure_every, json)
         return
+    seen = find_abstractions(abstraction, rules) if abstraction is not None else None
+    if against_full:
+        if seen is None or seen[0] is None or seen[1] is None:
+            raise UsageError("--against-full goes with --abstraction, which must say what both positions see")
+        if (
+            any(given is not None for given in (out, plot, until, time_limit))
+            or algorithm == LINEAR_PROGRAMME
+        ):
+            raise UsageError(
+                "--against-full takes --iterations: --out, --plot, --until, --time and lp do not apply"
+            )
+        options = {
+            "bets": menu,
+            "alternating": alternating,
+            "delay": delay,
+            "discount": _exponents(discount) if discount is not None else None,
+            "dtype": dtype,
+            "num_threads": threads,
+            "measure_every": measure_every,
+        }
+        _solve_against_full(
+            rules, (seen[0], seen[1]), algorithm or "cfr+", iterations or DEFAULT_ITERATIONS, options, json
+        )
+        return
     if algorithm == LINEAR_PROGRAMME:
         if plot is not None:
             raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
-        _tell_end(solve_exactly(rules, menu, seed=seed, out=out), LINEAR_PROGRAMME, {}, json)
+        run = solve_exactly(rules, menu, abstraction=seen, seed=seed, out=out)
+        _tell_end(run, LINEAR_PROGRAMME, {}, json)
         return
     if not json:
         _tell_size(rules, menu, dtype, alternating is False)
@@ -211,6 +261,7 @@ def solve_command(
         stop,
         seed=seed,
         bets=menu,
+        abstraction=seen,
         alternating=alternating,
         delay=delay,
         discount=_exponents(discount) if discount is not None else None,
@@ -298,6 +349,7 @@ def _run_job(job: "Job", plot: str | None, checkpoint_every: float, json: bool) 
         "buffer_bytes": job.solver.buffer_bytes,
     }
     if not json:
+        _tell_abstraction(job.solver.tree)
         print(
             f"tables of {job.solver.walk.dtype} {format_bytes(sizes['table_bytes'])}, "
             f"buffers {format_bytes(sizes['buffer_bytes'])}, {_threads(job.solver.walk.num_threads)}"
@@ -318,17 +370,84 @@ def _run_job(job: "Job", plot: str | None, checkpoint_every: float, json: bool) 
         raise typer.Exit(128 + interrupts.signal_number)
 
 
+def _tell_abstraction(tree: "PublicTree") -> None:
+    if tree.buckets is not None:
+        print(
+            f"abstraction {tree.buckets.name}: {tree.num_infosets:,} information sets, "
+            f"{tree.num_slots:,} slots",
+            flush=True,
+        )
+
+
+def _solve_against_full(
+    rules: "PokerRules",
+    seen: "tuple[CardAbstraction, CardAbstraction]",
+    algorithm: str,
+    iterations: int,
+    options: dict[str, Any],
+    json: bool,
+) -> None:
+    """Solve each position with its abstraction against an opponent who sees everything, and tell both."""
+    from errai.response.exploitability import exploitability
+    from errai.strategy.abstracted import solve_abstracted_against_full
+
+    told = time.monotonic()
+
+    def report(position: int, measurement: "Measurement") -> None:
+        nonlocal told
+        if json or time.monotonic() - told < SECONDS_BETWEEN_LINES:
+            return
+        told = time.monotonic()
+        value = measurement.exploitability.best_response_values[1 - position] / rules.big_blind * 1000
+        print(
+            f"errai: position {position} abstracted, iteration {measurement.iteration:,}: "
+            f"a best response wins {value:.6g} mbb/g",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    with Interrupts().heeded() as interrupts:
+        found = solve_abstracted_against_full(
+            rules, seen, algorithm, iterations, report=report, between=lambda: bool(interrupts), **options
+        )
+    measured = exploitability(found.strategy)
+    tree = found.strategy.tree
+    assert tree.buckets is not None
+    if json:
+        print_json(
+            {
+                "game": rules.name,
+                "abstraction": tree.buckets.name,
+                "against": "full",
+                "algorithm": algorithm,
+                "iterations": found.iterations,
+                "infosets": tree.num_infosets,
+                "exploitability_chips": measured.chips,
+                "exploitability_mbb_per_game": measured.mbb_per_game,
+                "best_response_values": list(measured.best_response_values),
+                "measurements": [_point(measurement) for measurement in found.measurements],
+            }
+        )
+        return
+    _tell_abstraction(tree)
+    print(
+        f"{rules.name}: exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips) in the "
+        f"real game, each position abstracted against an unabstracted one, {found.iterations:,} iterations each"
+    )
+
+
 def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool) -> None:
     from errai.response.exploitability import expected_value, exploitability
 
     # Whoever presses Ctrl-C does not want to wait for a last measurement.
     measured = None if run.interrupted else exploitability(run.strategy)
     value = None if run.interrupted else expected_value(run.strategy, run.strategy).positions[0]
-    name = run.strategy.game.name
+    name, buckets = run.strategy.game.name, run.strategy.tree.buckets
     if json:
         print_json(
             {
                 "game": name,
+                "abstraction": buckets.name if buckets is not None else None,
                 "algorithm": algorithm,
                 "iterations": run.iterations,
                 **more,

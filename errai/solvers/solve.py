@@ -55,14 +55,11 @@ class Solver:
         self.tree = tree
         self.rule = rule
         self.walk: Traversal = tree.traversal(dtype, num_threads)
-        self.is_bucketed = tree.layout.bucketed.any(axis=1)
+        self.is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         # Where a strategy must stay frozen while its regrets move, it takes a table of its own.
-        self.is_frozen = self.is_bucketed | (not rule.alternating)
-        num_numbers = sum(
-            (3 if frozen else 2) * slots
-            for frozen, slots in zip(self.is_frozen, tree.layout.num_slots, strict=True)
-        )
-        num_bytes = num_numbers * self.walk.dtype.itemsize
+        self.is_frozen = [not rule.alternating or bucketed for bucketed in self.is_bucketed]
+        copies = [3 if frozen else 2 for frozen in self.is_frozen]
+        num_bytes = int(np.dot(copies, tree.layout.num_slots)) * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
         self.regrets = tree.layout.zeros(self.walk.dtype)
         self.averages = tree.layout.zeros(self.walk.dtype)
@@ -84,7 +81,7 @@ class Solver:
         # No iterations at all, but kernels are compiled now rather than on the clock.
         self.walk.learn(self._tables(self.regrets), steps[:0])
         began = time.perf_counter()
-        if not self.is_frozen.any():
+        if not any(self.is_frozen):
             self.walk.learn(self._tables(self.regrets), steps)
         else:
             first, second = (

@@ -2,14 +2,16 @@
 
 A *strategy* is one array file with both positions' tables; its header names the game. A *run* is a folder:
 
-    run.toml          the whole configuration: game, bets, algorithm, options, dtype, seed
+    run.toml          the whole configuration: game, bets, abstraction, algorithm, options, dtype, seed
     fingerprint       checksum of run.toml; stands in every array
     checkpoint.json   the iteration, when to stop, and the arrays of the last good checkpoint
     regrets-0-NNNNNN.array, ...   the arrays
+    buckets           with an abstraction: the bucket of every cell of the game
     progress.jsonl    one line for each measurement
 
 `run.toml` is written once and never changed. Lines of `progress.jsonl` after the last checkpoint are
-dropped when a run goes on: it measures again what it solves again.
+dropped when a run goes on: it measures again what it solves again. A run keeps the buckets that it was solved
+with, so that its strategy does not depend on where the abstraction came from.
 """
 
 import json
@@ -17,9 +19,13 @@ import os
 import tomllib
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from errai.array_file import (
     Array,
@@ -41,11 +47,13 @@ from errai.solvers.solve import Measurement, Solver, StopRule
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
 from errai.tree.bet_menu import BetMenu
+from errai.tree.buckets import Buckets
 from errai.tree.public_tree import PublicTree
 
 CONFIGURATION_NAME = "run.toml"
 FINGERPRINT_NAME = "fingerprint"
 PROGRESS_NAME = "progress.jsonl"
+BUCKETS_NAME = "buckets"
 VERSION = 1
 
 TABLE_NAMES = ("regrets-0", "regrets-1", "averages-0", "averages-1")
@@ -57,7 +65,7 @@ _STRATEGY = "strategy"
 def save_strategy(strategy: Strategy, path: str | Path) -> None:
     """Write a strategy as one file; an existing file is replaced only once the new one is safe.
 
-    An abstracted strategy is written with a row for every hand, so that whoever reads it needs no abstraction.
+    An abstracted strategy is written with a row for every hand: whoever reads it needs no abstraction.
     """
     if strategy.tree.weights is not None:
         raise UsageError(
@@ -165,6 +173,23 @@ def _fingerprint_of(about: dict[str, Any]) -> str:
     return checksum(json.dumps(about, sort_keys=True).encode())
 
 
+class AbstractionMark(NamedTuple):
+    """What tells one abstraction from another.
+
+    Attributes:
+        name: what reports call it.
+        fingerprint: checksum of the bucket of every cell.
+    """
+
+    name: str
+    fingerprint: str
+
+    @staticmethod
+    def of(tree: PublicTree) -> "AbstractionMark | None":
+        """Return the mark of a tree's buckets; None where it has none."""
+        return None if tree.buckets is None else AbstractionMark(tree.buckets.name, tree.buckets.fingerprint)
+
+
 @dataclass(frozen=True)
 class RunConfiguration:
     """All that decides a run's tables, iteration by iteration.
@@ -178,6 +203,7 @@ class RunConfiguration:
         discount: (alpha, beta, gamma) of `dcfr`.
         dtype: of the tables.
         seed: of everything random.
+        abstraction: what the players see; None for everything.
     """
 
     game: Game
@@ -188,6 +214,7 @@ class RunConfiguration:
     discount: tuple[float, float, float] | None
     dtype: str
     seed: int
+    abstraction: AbstractionMark | None = None
 
     def text(self) -> str:
         """Return the configuration as TOML, the same text for the same configuration."""
@@ -203,6 +230,7 @@ class RunConfiguration:
         for section, entries in (
             ("format", {"kind": "run", "version": VERSION}),
             *describe_game(self.game, self.bets).items(),
+            *([("abstraction", self.abstraction._asdict())] if self.abstraction is not None else []),
             ("algorithm", algorithm),
         ):
             lines += ["", f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in entries.items())]
@@ -228,6 +256,7 @@ class RunConfiguration:
             (discount[0], discount[1], discount[2]) if discount is not None else None,
             about["dtype"],
             about["seed"],
+            AbstractionMark(**entries["abstraction"]) if "abstraction" in entries else None,
         )
 
     def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
@@ -242,6 +271,8 @@ class RunConfiguration:
 
 
 def _brief(value: Any) -> str:
+    if isinstance(value, AbstractionMark):
+        return f"'{value.name}' (fingerprint {value.fingerprint[:12]})"
     if isinstance(value, BetMenu):
         return f"'{value.text}'"
     return f"'{getattr(value, 'name', value)}'"
@@ -277,8 +308,20 @@ class RunFolder:
         self._writer: CheckpointWriter | None = None
 
     @staticmethod
-    def create(path: str | Path, configuration: RunConfiguration, state: dict[str, Any]) -> "RunFolder":
-        """Make the folder of a run that has not begun; one that holds a run, or other things, is refused."""
+    def create(
+        path: str | Path,
+        configuration: RunConfiguration,
+        state: dict[str, Any],
+        buckets: Buckets | None = None,
+    ) -> "RunFolder":
+        """Make the folder of a run that has not begun; one that holds a run, or other things, is refused.
+
+        Args:
+            path: the folder.
+            configuration: of the run.
+            state: when it is to stop, as `stop_state` gives it.
+            buckets: of its abstraction.
+        """
         folder = Path(path)
         if has_checkpoint(folder):
             raise UsageError(f"'{path}' holds a run already: resume it, or choose another folder")
@@ -293,6 +336,8 @@ class RunFolder:
         write_text(folder / CONFIGURATION_NAME, text)
         write_text(folder / FINGERPRINT_NAME, checksum(text.encode()) + "\n")
         write_text(folder / PROGRESS_NAME, "")
+        if buckets is not None:
+            _write_buckets(folder / BUCKETS_NAME, buckets, checksum(text.encode()))
         writer = CheckpointWriter(folder, checksum(text.encode()))
         writer.write({"iteration": 0, "seconds": 0.0, **state, **_progress_state(b"")}, {})
         writer.close()
@@ -307,8 +352,24 @@ class RunFolder:
             raise UsageError(f"'{self.path / name}' is damaged: it is not text") from None
 
     def tree(self) -> PublicTree:
-        """Return the public tree of the run's game."""
-        return PublicTree.of(self.configuration.game, self.configuration.bets)
+        """Return the public tree of the run's game, abstracted as the run was."""
+        tree = PublicTree.of(self.configuration.game, self.configuration.bets)
+        return tree if self.configuration.abstraction is None else tree.abstracted(self._buckets)
+
+    @cached_property
+    def _buckets(self) -> Buckets:
+        assert self.configuration.abstraction is not None
+        path = self.path / BUCKETS_NAME
+        header, array = read_array(path, fingerprint=self.fingerprint)
+        maps: tuple[dict[int, npt.NDArray[np.integer]], ...] = ({}, {})
+        begin = 0
+        for player, round_index, size in header.notes["maps"]:
+            maps[player][round_index] = array[begin : begin + size]
+            begin += size
+        buckets = Buckets((maps[0], maps[1]), self.configuration.abstraction.name)
+        if buckets.fingerprint != self.configuration.abstraction.fingerprint:
+            raise UsageError(f"'{path}' holds other buckets than those of the run's abstraction")
+        return buckets
 
     def state(self) -> dict[str, Any]:
         """Return what the last checkpoint says besides its arrays."""
@@ -341,7 +402,7 @@ class RunFolder:
         state = self.state()
         content = self._progress(state)
         points = [json.loads(line) for line in content.decode().splitlines()]
-        big_blind = self.tree().game.big_blind if points else 0
+        big_blind = self.configuration.game.big_blind if points else 0
         return [
             Measurement(
                 point["iteration"],
@@ -404,6 +465,14 @@ class RunFolder:
         self._writer.write(
             state, {name: (table, UNITS[name.partition("-")[0]]) for name, table in tables.items()}
         )
+
+
+def _write_buckets(path: Path, buckets: Buckets, fingerprint: str) -> None:
+    maps = [(player, r, of[r]) for player, of in enumerate(buckets.maps) for r in sorted(of)]
+    parts = [found.astype(np.int32) for _, _, found in maps]
+    notes = {"maps": [(player, r, len(found)) for player, r, found in maps]}
+    array = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
+    write_array(path, array, name="buckets", units="buckets", fingerprint=fingerprint, notes=notes)
 
 
 def stop_state(stop: StopRule, measure_every: int | None) -> dict[str, Any]:

@@ -22,10 +22,18 @@ from errai.games.rules import PokerRules
 from errai.memory import format_bytes
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.strategy.bluff import BluffRun, solve_bluff
-from errai.strategy.files import RunConfiguration, RunFolder, solver_tables, stop_from_state, stop_state
+from errai.strategy.files import (
+    AbstractionMark,
+    RunConfiguration,
+    RunFolder,
+    solver_tables,
+    stop_from_state,
+    stop_state,
+)
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
+from errai.tree.buckets import AbstractionPair, CardAbstraction
 from errai.tree.public_tree import PublicTree
 
 LINEAR_PROGRAMME = "lp"
@@ -165,6 +173,7 @@ def prepare(
     *,
     seed: int = 0,
     bets: BetMenu | str | None = None,
+    abstraction: CardAbstraction | AbstractionPair | None = None,
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
@@ -180,10 +189,18 @@ def prepare(
     """
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
     rule = configured_rule(algorithm, alternating, delay, discount)
-    tree = PublicTree.of(game, menu)
+    tree = _seen_tree(game, menu, abstraction)
     numbers = _verified_dtype(dtype) if dtype is not None else np.dtype(tree.default_dtype).name
     configuration = RunConfiguration(
-        game, menu, algorithm, rule.alternating, delay, rule.discount, numbers, seed
+        game,
+        menu,
+        algorithm,
+        rule.alternating,
+        delay,
+        rule.discount,
+        numbers,
+        seed,
+        AbstractionMark.of(tree),
     )
     if out is not None and resume and has_checkpoint(out):
         RunFolder(out).configuration.verify_same(configuration, out)
@@ -193,7 +210,7 @@ def prepare(
     folder = None
     if out is not None:
         _verify_disk(out, sum(table.nbytes for table in solver_tables(solver).values()))
-        folder = RunFolder.create(out, configuration, stop_state(stop, measure_every))
+        folder = RunFolder.create(out, configuration, stop_state(stop, measure_every), tree.buckets)
     return Job(solver, stop, measure_every, folder, [])
 
 
@@ -221,6 +238,14 @@ def prepare_resumed(
     solver = Solver(folder.tree(), rule, about.dtype, num_threads)
     folder.restore(solver)
     return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
+
+
+def _seen_tree(
+    game: Game, menu: BetMenu | None, abstraction: CardAbstraction | AbstractionPair | None
+) -> PublicTree:
+    """Return the game as the players see it."""
+    tree = PublicTree.of(game, menu)
+    return tree if abstraction is None else tree.abstracted_by(abstraction)
 
 
 def _verified_dtype(dtype: npt.DTypeLike) -> str:
@@ -265,6 +290,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     seed: int = 0,
     *,
     bets: BetMenu | str | None = None,
+    abstraction: CardAbstraction | AbstractionPair | None = None,
     until: float | None = None,
     seconds: float | None = None,
     alternating: bool | None = None,
@@ -286,6 +312,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         iterations: at most so many.
         seed: of everything random; these algorithms draw nothing.
         bets: menu of bet sizes of a no-limit game.
+        abstraction: what both players see of their cards, or a pair, one for each position, with None for a
+            position that sees everything. Exploitability is that of the strategy in the real game.
         until: stop at this exploitability, in mbb a game.
         seconds: stop after so much time.
         alternating: whether players learn in turn; the algorithm's habit without it.
@@ -301,18 +329,21 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         checkpoint_every: seconds between checkpoints.
     """
     if isinstance(game, BluffRules):
-        if bets is not None or out is not None or algorithm == LINEAR_PROGRAMME:
-            raise UsageError(f"'{game.name}' is a dice game: it takes no bet sizes, no folder and no lp")
+        if bets is not None or abstraction is not None or out is not None or algorithm == LINEAR_PROGRAMME:
+            raise UsageError(
+                f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no folder and no lp"
+            )
         rule = configured_rule(algorithm, alternating, delay, discount)
         return solve_bluff(game, rule, StopRule(iterations, until, seconds), measure_every, report)
     if algorithm == LINEAR_PROGRAMME:
-        return solve_exactly(game, bets, seed=seed, out=out)
+        return solve_exactly(game, bets, abstraction=abstraction, seed=seed, out=out)
     job = prepare(
         game,
         algorithm,
         StopRule(iterations, until, seconds),
         seed=seed,
         bets=bets,
+        abstraction=abstraction,
         alternating=alternating,
         delay=delay,
         discount=discount,
@@ -326,21 +357,26 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
 
 
 def solve_exactly(
-    game: Game, bets: BetMenu | str | None = None, *, seed: int = 0, out: str | Path | None = None
+    game: Game,
+    bets: BetMenu | str | None = None,
+    *,
+    abstraction: CardAbstraction | AbstractionPair | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
 ) -> Run:
-    """Solve a small game by its sequence-form linear programme."""
+    """Solve a small game by its sequence-form linear programme; an abstraction must have perfect recall."""
     from errai.solvers.sequence_form import solve_sequence_form  # SciPy takes its time to load
 
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
-    tree = PublicTree.of(game, menu)
+    tree = _seen_tree(game, menu, abstraction)
     began = time.perf_counter()
-    exact = Strategy(tree, solve_sequence_form(tree.betting, tree.cells).tables)
+    exact = Strategy(tree, solve_sequence_form(tree.betting, tree.cells, layout=tree.layout).tables)
     if out is None:
         return Run(exact, exact, exact, ())
     stop = stop_state(StopRule(1), None)
-    numbers = exact.tables[0].dtype.name
-    configuration = RunConfiguration(game, menu, LINEAR_PROGRAMME, False, 0, None, numbers, seed)
-    folder = RunFolder.create(out, configuration, stop)
+    numbers, mark = exact.tables[0].dtype.name, AbstractionMark.of(tree)
+    configuration = RunConfiguration(game, menu, LINEAR_PROGRAMME, False, 0, None, numbers, seed, mark)
+    folder = RunFolder.create(out, configuration, stop, tree.buckets)
     folder.lock()
     tables = {f"averages-{player}": table for player, table in enumerate(exact.tables)}
     folder.save(0, time.perf_counter() - began, stop, tables)

@@ -89,7 +89,7 @@ class Strategy:
         return slots[:, layout.bucket[player][cells[0] : cells[1]]]
 
     def unabstracted(self) -> "Strategy":
-        """Return the same strategy with a row for every cell of the game; itself where it has them already."""
+        """Return the same strategy with a row for every cell of the game; itself where it has them."""
         if self.tree.buckets is None:
             return self
         tree = replace(self.tree, buckets=None)

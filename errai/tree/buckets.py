@@ -23,7 +23,6 @@ from errai.tree.cells import Cells
 from errai.tree.traversal import Floats, TableLayout
 from errai.tree.walk import WalkTree
 
-
 FULL = "full"
 """The name of no abstraction at all."""
 
@@ -120,8 +119,8 @@ def game_buckets(cells: Cells, rules: PokerRules, abstractions: AbstractionPair)
             continue
         if not _deals_alike(abstraction.game, rules):
             raise UsageError(
-                f"the abstraction '{abstraction.name}' is one of '{abstraction.game.name}', whose cards are not "
-                f"those of '{rules.name}'"
+                f"the abstraction '{abstraction.name}' is one of '{abstraction.game.name}', "
+                f"whose cards are not those of '{rules.name}'"
             )
         is_twin = abstraction is abstractions[0] and abstraction.num_players_described == 1
         if player == 1 and is_twin and cells.players[0] is cells.players[1]:

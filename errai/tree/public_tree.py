@@ -16,7 +16,7 @@ from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
-from errai.tree.betting_tree import BettingTree, build_betting_tree
+from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree
 from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, bucketed_layout, game_buckets
 from errai.tree.cells import Cells, game_cells
@@ -95,6 +95,18 @@ class PublicTree:
     def num_slots(self) -> int:
         """Slots of both players' tables."""
         return sum(self.layout.num_slots)
+
+    @property
+    def num_infosets(self) -> int:
+        """Information sets of both players, as the tables tell them apart."""
+        betting, layout, total = self.betting, self.layout, 0
+        for r in range(self.cells.num_rounds):
+            boards = slice(*self.cells.links.round_board[r : r + 2].tolist())
+            for q in (0, 1):
+                rows = layout.rows[q, boards]
+                decides = (betting.kind == DECISION) & (betting.player == q) & (betting.round == r)
+                total += int(decides.sum()) * int(rows[0] if layout.bucketed[q, r] else rows.sum())
+        return total
 
     @cached_property
     def is_small(self) -> bool:
