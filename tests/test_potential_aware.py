@@ -1,0 +1,297 @@
+"""Potential-aware clustering: greedy distances against exact ones, pruned search against a full one."""
+
+import threading
+from fractions import Fraction
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import abstraction_potential as naive
+
+from errai.abstraction import _potential_aware as kernels
+from errai.abstraction import potential_aware, workers
+from errai.abstraction.nearest import Metric
+from errai.abstraction.potential_aware import (
+    PotentialClustering,
+    cluster_potential,
+    greedy_emd,
+    ground_distances,
+    largest_remainders,
+)
+from errai.errors import UsageError
+
+needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many distances without compiled kernels")
+both_metrics = pytest.mark.parametrize("metric", list(Metric))
+
+FEW = 5 if numba.config.DISABLE_JIT else 30
+
+
+def random_hands(num_rows: int, num_buckets: int, num_next: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Next buckets around a mean and a spread of each hand's own, and the buckets' centres on a curve."""
+    rng = np.random.default_rng(seed)
+    strength = (np.arange(num_buckets) + 0.5) / num_buckets
+    centres = 1000 * np.stack([strength, strength**2, np.sin(3 * strength), 1 - strength**3], axis=1)
+    middle, spread = rng.random((num_rows, 1)), 0.3 * rng.random((num_rows, 1))
+    reached = np.clip(middle + spread * rng.normal(size=(num_rows, num_next)), 0, 0.999)
+    return (reached * num_buckets).astype(np.uint16), np.rint(centres).astype(np.uint16)
+
+
+def dense(row, num_buckets: int) -> np.ndarray:
+    return np.bincount(row, minlength=num_buckets)
+
+
+def as_fractions(found: PotentialClustering) -> list[dict[int, Fraction]]:
+    centres = []
+    for k in range(found.num_clusters):
+        part = slice(found.centre_begin[k], found.centre_begin[k + 1])
+        masses = zip(found.centre_buckets[part].tolist(), found.centre_masses[part].tolist(), strict=True)
+        centres.append({bucket: Fraction(mass, found.total_mass) for bucket, mass in masses})
+    return centres
+
+
+@st.composite
+def small_problems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    num_rows, num_next = draw(st.integers(1, 14)), draw(st.integers(1, 6))
+    num_buckets, num_columns = draw(st.integers(1, 7)), draw(st.integers(1, 10))
+    rows = rng.integers(0, num_buckets, (num_rows, num_next)).astype(np.uint16)
+    centres = rng.integers(0, draw(st.sampled_from([1, 4, 2000])) + 1, (num_buckets, num_columns))
+    weights = rng.integers(1, 24, num_rows).astype(np.uint16)
+    return (
+        rows,
+        weights,
+        centres.astype(np.uint16),
+        draw(st.sampled_from(Metric)),
+        draw(st.integers(1, num_rows)),
+    )
+
+
+@given(small_problems())
+@settings(max_examples=FEW, deadline=None)
+def test_greedy_distance_as_naive_and_never_below_the_exact_one(problem):
+    rows, _, centres, metric, _ = problem
+    ground = ground_distances(centres, metric)
+    for first, second in zip(rows, rows[::-1], strict=True):
+        masses = dense(second, len(centres))
+        found = greedy_emd(first, masses, ground)
+        assert found == pytest.approx(float(naive.greedy_emd(first, naive.as_distribution(second), ground)))
+        assert found >= naive.exact_emd(dense(first, len(centres)), masses, ground) - 1e-9
+        assert greedy_emd(first, dense(first, len(centres)), ground) == 0
+
+
+def test_greedy_distance_is_exact_for_one_and_for_two_buckets():
+    assert greedy_emd([0, 0, 0], [5], [[0]]) == 0
+    rng = np.random.default_rng(0)
+    ground = [[0, 7], [7, 0]]
+    for _ in range(10):
+        row = rng.integers(0, 2, 6)
+        masses = rng.integers(1, 9, 2)
+        exact = naive.exact_emd(dense(row, 2), masses, ground)
+        assert greedy_emd(row, masses, ground) == pytest.approx(exact)
+        assert exact == pytest.approx(7 * abs(np.mean(row) - masses[1] / masses.sum()))
+
+
+def test_greedy_distance_may_be_above_the_exact_one():
+    """Places 10 and 0 both want place 6. The first served takes it, though it is nearer to place 20."""
+    places = np.array([10, 0, 6, 20])
+    ground = np.abs(places[:, None] - places)
+    assert greedy_emd([0, 1], [0, 0, 1, 1], ground) == (4 + 20) / 2
+    assert naive.exact_emd([1, 1, 0, 0], [0, 0, 1, 1], ground) == pytest.approx((10 + 6) / 2)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=9).filter(any), st.integers(1, 1000))
+def test_largest_remainders(counts, mass):
+    shares = largest_remainders(np.array(counts, dtype=np.int64), sum(counts), mass)
+    assert shares.sum() == mass
+    assert np.all(np.abs(shares - np.array(counts) * mass / sum(counts)) < 1)
+
+
+@given(small_problems(), st.integers(0, 100))
+@settings(max_examples=FEW, deadline=None)
+def test_as_plain_k_means(problem, seed):
+    rows, weights, centres, metric, num_clusters = problem
+    arguments = rows, weights, centres, metric, num_clusters
+    start = cluster_potential(*arguments, seed=seed, max_iterations=0, num_threads=1)
+    found = cluster_potential(*arguments, seed=seed, max_iterations=5, num_threads=1)
+    ground = ground_distances(centres, metric)
+    uniforms = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0,)))).random(
+        num_clusters
+    )
+    chosen = naive.seeds(rows, weights, uniforms, ground)
+    chosen += [chosen[0]] * (num_clusters - len(chosen))
+    assert as_fractions(start) == [naive.as_distribution(rows[i]) for i in chosen]
+    means, labels, cost, iterations = naive.lloyd(
+        rows, weights, as_fractions(start), ground, found.total_mass, 5
+    )
+    assert found.labels.tolist() == labels
+    assert as_fractions(found) == means
+    assert found.cost * (1 if metric is Metric.L1 else potential_aware.L2_PARTS) == pytest.approx(float(cost))
+    assert found.iterations == iterations
+
+
+@needs_jit
+@both_metrics
+def test_pruned_search_is_the_full_search(metric):
+    """Every label is the first of the cheapest centres, all of them measured; most need not have been."""
+    rows, centres = random_hands(600, 60, 47, 1)
+    weights = np.random.default_rng(2).integers(1, 24, len(rows)).astype(np.uint16)
+    found = cluster_potential(rows, weights, centres, metric, 40, seed=3, max_iterations=3, sample_size=400)
+    ground = ground_distances(centres, metric)
+    table = np.empty((len(rows), 40))
+    for k in range(40):
+        masses = np.rint(found.distribution(k) * found.total_mass).astype(np.int64)
+        assert masses.sum() == found.total_mass == 47 * kernels.UNIT
+        table[:, k] = [greedy_emd(row, masses, ground) for row in rows]
+    np.testing.assert_array_equal(found.labels, table.argmin(axis=1))
+    parts = 1 if metric is Metric.L1 else potential_aware.L2_PARTS
+    assert found.cost == pytest.approx(np.average(table.min(axis=1), weights=weights) / parts)
+    assert found.share_saved > 0.5
+
+
+@needs_jit
+@both_metrics
+def test_mean_bound_is_below_the_greedy_cost(metric):
+    rows, centres = random_hands(200, 80, 46, 4)
+    space = potential_aware._space(centres, metric)
+    rows = np.sort(rows, axis=1)
+    positions = space.positions(rows)
+    ratios = []
+    for a, b in zip(range(100), range(100, 200), strict=True):
+        scale = 46.0 * kernels.UNIT * space.parts
+        bound = kernels.lower_bound(positions[a], positions[b], space.squared, space.margin, scale)
+        cost = greedy_emd(rows[a], dense(rows[b], 80), space.ground) * 46 * kernels.UNIT
+        assert bound <= cost
+        ratios.append(bound / cost)
+    assert np.mean(ratios) > 0.5
+
+
+def test_two_kinds_of_hands_with_the_same_mean():
+    """Steady hands and drawing hands of equal strength: what this abstraction is for."""
+    centres = np.array([[0], [500], [1000]], dtype=np.uint16)
+    steady, drawing = [1, 1, 1, 1], [0, 2, 0, 2]
+    rows = np.array([steady, drawing, steady, [2, 0, 2, 0], [1, 1, 1, 2]], dtype=np.uint16)
+    found = cluster_potential(
+        rows, np.ones(5, dtype=np.int64), centres, Metric.L1, 2, restarts=4, num_threads=1
+    )
+    assert found.labels[0] == found.labels[2] == found.labels[4]
+    assert found.labels[1] == found.labels[3] != found.labels[0]
+    np.testing.assert_allclose(found.distribution(found.labels[1]), [0.5, 0, 0.5])
+
+
+@both_metrics
+def test_one_cluster_as_many_as_rows_and_fewer_different_rows(metric):
+    centres = np.arange(12, dtype=np.uint16).reshape(6, 2) * 50
+    rows = np.array([[0, 1, 2], [3, 4, 5], [5, 5, 5], [2, 1, 0]], dtype=np.uint16)
+    weights = np.array([1, 2, 3, 4])
+    one = cluster_potential(rows, weights, centres, metric, 1, num_threads=1)
+    counts = sum(w * dense(row, 6) for w, row in zip(weights, rows, strict=True))
+    np.testing.assert_allclose(one.distribution(0), counts / 30, atol=1 / one.total_mass)
+    every = cluster_potential(rows, weights, centres, metric, 4, num_threads=1)
+    assert every.cost == 0
+    assert len(set(every.labels)) == 3
+    assert every.labels[0] == every.labels[3]
+
+
+@needs_jit
+def test_same_bytes_on_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(potential_aware, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(potential_aware, "SEEDING_CHUNK_ROWS", 100)
+    rows, centres = random_hands(1_500, 50, 20, 5)
+    weights = np.arange(1_500) % 5 + 1
+    runs = [
+        cluster_potential(
+            rows,
+            weights,
+            centres,
+            Metric.L1,
+            12,
+            seed=1,
+            restarts=2,
+            sample_size=700,
+            max_iterations=4,
+            num_threads=n,
+        )
+        for n in (1, 2, 3)
+    ]
+    for other in runs[1:]:
+        for name in ("labels", "centre_begin", "centre_buckets", "centre_masses"):
+            assert getattr(runs[0], name).tobytes() == getattr(other, name).tobytes()
+        assert (runs[0].cost, runs[0].num_distances) == (other.cost, other.num_distances)
+    other_seed = cluster_potential(rows, weights, centres, Metric.L1, 12, seed=2, sample_size=700)
+    assert other_seed.labels.tobytes() != runs[0].labels.tobytes()
+
+
+@needs_jit
+def test_report_and_interrupt(monkeypatch):
+    monkeypatch.setattr(workers, "SECONDS_BETWEEN_REPORTS", 0.0)
+    rows, centres = random_hands(3_000, 50, 20, 6)
+    arguments = rows, np.ones(3_000, dtype=np.int64), centres, Metric.L1, 10
+    seen = []
+    cluster_potential(
+        *arguments,
+        max_iterations=2,
+        sample_size=1_000,
+        report=lambda done, total: seen.append((done, total, threading.current_thread())),
+    )
+    assert {thread for _, _, thread in seen} == {threading.current_thread()}
+    assert seen[-1][:2] == (6_000, 6_000)
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cluster_potential(*arguments, report=interrupt)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("errai-rows")]
+
+
+ROWS = np.array([[0, 1], [1, 2], [2, 2]], dtype=np.uint16)
+ONES = np.ones(3, dtype=np.uint16)
+CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 4),
+            "4 clusters for 3 rows: 1 to 3 clusters are allowed",
+        ),
+        (
+            lambda: cluster_potential(ROWS, ONES, CENTRES[:2], Metric.L1, 2),
+            "next bucket 2 is not among 2 centres: 0 to 1 are allowed",
+        ),
+        (
+            lambda: cluster_potential(ROWS, ONES, CENTRES[:0], Metric.L1, 2),
+            "0 next buckets: 1 to 65536 are allowed",
+        ),
+        (
+            lambda: cluster_potential(ROWS.astype(np.int64), ONES, CENTRES, Metric.L1, 2),
+            "next buckets are int64[3, 2]: uint16 with 1 or more columns are needed",
+        ),
+        (
+            lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 2, sample_size=1),
+            "sample_size is 1: the 2 clusters need at least as many rows",
+        ),
+        (
+            lambda: cluster_potential(ROWS, ONES.astype(np.int64) << 50, CENTRES, Metric.L1, 2),
+            "2 next buckets at distances up to 2 with a total weight of 3377699720527872 are too many: costs "
+            "must stay below 2^45, and weighted counts below 2^63",
+        ),
+        (
+            lambda: greedy_emd([0, 3], [1, 1], [[0, 1], [1, 0]]),
+            "buckets [0, 3] do not fit: one or more from 0 to 1 are allowed",
+        ),
+        (
+            lambda: greedy_emd([0], [1, -1], [[0, 1], [1, 0]]),
+            "a distribution of shape (2,) and ground distances of shape (2, 2) do not fit: M masses, none "
+            "negative and some positive, and M x M distances are needed",
+        ),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert str(caught.value) == message
