@@ -13,7 +13,7 @@ import typer
 import typer.main
 
 from errai import __version__
-from errai.cli import equity, games, reproduce, solve, spot
+from errai.cli import abstract, abstract_show, equity, games, reproduce, solve, spot
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -31,6 +31,21 @@ app.command("exploit")(solve.exploit_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("spot")(spot.spot_command)
 app.command("equity")(equity.equity_command)
+
+abstractions = typer.Typer()
+abstractions.command("features")(abstract.features_command)
+abstractions.command("build")(abstract.build_command)
+abstractions.command("info")(abstract_show.info_command)
+abstractions.command("show")(abstract_show.show_command)
+abstractions.command("compare")(abstract_show.compare_command)
+app.add_typer(abstractions, name="abstract", help="Build card abstractions, look at them, compare them.")
+
+
+@abstractions.callback(invoke_without_command=True)
+def abstract_frame(context: typer.Context) -> None:
+    """Print what there is where no command is given."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _print_version(wanted: bool) -> None:

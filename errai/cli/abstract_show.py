@@ -1,0 +1,514 @@
+"""`errai abstract info`, `errai abstract show` and `errai abstract compare`."""
+
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from errai.cli import bars
+from errai.cli.abstract import BUILT_COLUMNS, statistics_cells
+from errai.cli.output import Json, Seed, print_json, print_table, whole_number
+from errai.errors import UsageError
+
+if TYPE_CHECKING:
+    from errai.abstraction.describe import Buckets, Members, Occupancy, Profile, Spread
+    from errai.abstraction.features import Features
+
+CHART_LINES = 6
+
+Player = Annotated[
+    int,
+    typer.Option(
+        "--player", parser=whole_number, metavar="0|1", help="Position, where the two see differently."
+    ),
+]
+
+
+def info_command(
+    abstraction: Annotated[str, typer.Argument(metavar="FOLDER", help="An abstraction that was saved.")],
+    json: Json = False,
+    seed: Seed = 0,
+) -> None:
+    """Tell what an abstraction is, how full its buckets are and how near their hands; verify every bit."""
+    from errai.abstraction.describe import features_of, occupancy
+
+    found = _open(abstraction, whole=True)
+    features = features_of(found)
+    rounds = [
+        {
+            "player": player,
+            "round": r,
+            **_kept(found, r, player),
+            "occupancy": occupancy(found, r, player, features, seed),
+        }
+        for player in range(_num_players(found))
+        for r in range(found.game.num_rounds)
+    ]
+    files = [path for path in Path(abstraction).rglob("*") if path.is_file()]
+    about = {
+        "abstraction": abstraction,
+        "game": found.game.name,
+        "name": found.name,
+        "fingerprint": getattr(found, "fingerprint", None),
+        "features": str(features.plan.folder) if features is not None else None,
+        "bytes": sum(path.stat().st_size for path in files),
+    }
+    if json:
+        print_json(about | {"rounds": [one | {"occupancy": asdict(one["occupancy"])} for one in rounds]})
+        return
+    _print_info(found, about, rounds)
+
+
+def show_command(
+    abstraction: Annotated[
+        str,
+        typer.Argument(
+            metavar="FOLDER", help="An abstraction that was saved, or in Leduc a name as '[JQ.K]'."
+        ),
+    ],
+    bucket: Annotated[
+        str | None,
+        typer.Option("--bucket", metavar="ROUND:NUMBER", help="The hands of a bucket, such as '1:25'."),
+    ] = None,
+    hand: Annotated[
+        str | None, typer.Option("--hand", metavar="CARDS", help="The bucket of a hand, such as 'AsKd'.")
+    ] = None,
+    board: Annotated[
+        str, typer.Option("--board", metavar="CARDS", help="With --hand: public cards as dealt, 'Qs7d2c'.")
+    ] = "",
+    player: Player = 0,
+    limit: Annotated[
+        int, typer.Option("--limit", parser=whole_number, metavar="INTEGER", help="At most so many hands.")
+    ] = 20,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw it as a picture, too.")
+    ] = None,
+    json: Json = False,
+    seed: Seed = 0,
+) -> None:
+    """Show the hands of a bucket, or the bucket of a hand, with the strengths that may come of them."""
+    if (bucket is None) == (hand is None):
+        raise UsageError("--bucket ROUND:NUMBER or --hand CARDS is needed, one of them")
+    if board and hand is None:
+        raise UsageError("--board goes with --hand, which is missing")
+    if limit < 0:
+        raise UsageError(f"a limit of {limit} hands is impossible: 0 or more are allowed")
+    _verify_picture(plot)
+    found = _open(abstraction)
+    if not 0 <= player <= 1:
+        raise UsageError(f"player {player} does not exist: positions 0 and 1 do")
+    if hand is not None:
+        _show_hand(found, abstraction, hand, board, player, plot, json, seed)
+    else:
+        assert bucket is not None
+        _show_bucket(found, bucket, player, limit, plot, json, seed)
+
+
+def compare_command(
+    first: Annotated[str, typer.Argument(metavar="A", help="An abstraction that was saved.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another one of the same cards.")],
+    deals: Annotated[
+        int,
+        typer.Option(
+            "--deals",
+            parser=whole_number,
+            metavar="INTEGER",
+            help="Random deals in rounds where not all hands can be compared.",
+        ),
+    ] = 100_000,
+    json: Json = False,
+    seed: Seed = 0,
+) -> None:
+    """Compare two abstractions round by round: on which pairs of hands do they agree."""
+    from errai.abstraction.compare import compare_round
+    from errai.abstraction.describe import round_name
+
+    a, b = _open(first), _open(second)
+    num_players = max(_num_players(a), _num_players(b))
+    rounds = [
+        (player, r, compare_round(a, b, r, player, deals, seed))
+        for player in range(num_players)
+        for r in range(a.game.num_rounds)
+    ]
+    if json:
+        print_json(
+            {
+                "first": {"abstraction": first, "name": a.name, "game": a.game.name},
+                "second": {"abstraction": second, "name": b.name, "game": b.game.name},
+                "seed": seed,
+                "rounds": [{"player": p, "round": r, **asdict(found)} for p, r, found in rounds],
+            }
+        )
+        return
+    print(f"A: {a.name} ({first})")
+    print(f"B: {b.name} ({second})")
+    many = num_players > 1
+    print_table(
+        f"agreement on the cards of {a.game.name}",
+        [
+            "round",
+            *(["player"] if many else []),
+            "A used",
+            "B used",
+            "Rand",
+            "adjusted",
+            "inform.",
+            "A in B",
+            "B in A",
+        ],
+        [
+            [
+                round_name(a.game, r),
+                *([str(p)] if many else []),
+                *(f"{used:,}" for used in found.num_used),
+                f"{found.rand:.4f}",
+                f"{found.adjusted_rand:.4f}",
+                f"{found.mutual_information:.4f}",
+                *(f"{share:.1%}" for share in found.refinement),
+            ]
+            for p, r, found in rounds
+        ],
+    )
+    print("  used: buckets with hands in them")
+    print("  Rand: share of pairs of hands that are together in both or apart in both")
+    print("  adjusted: the same, 0 by chance, 1 where A and B are the same")
+    print("  inform.: mutual information over the mean entropy; 1 where each bucket tells the other")
+    print("  A in B: share of A's buckets that lie within one bucket of B; 100%: A refines B")
+    for unit in dict.fromkeys(found.unit for _, _, found in rounds):
+        which = [f"{r}" for p, r, found in rounds if found.unit == unit and p == 0]
+        more = f", seed {seed}" if unit == "random deals" else ""
+        counted = ", ".join(f"{found.num_hands:,}" for p, _, found in rounds if found.unit == unit and p == 0)
+        print(f"  compared in round {', '.join(which)}: {counted} {unit}{more}")
+
+
+def _open(text: str, *, whole: bool = False) -> "Buckets":
+    """Open a saved abstraction, or one of Leduc by its name."""
+    from errai.abstraction.load import load_abstraction
+    from errai.abstraction.named_groups import leduc_abstraction
+
+    if text.startswith("[") and not Path(text).exists():
+        return leduc_abstraction(text)
+    return load_abstraction(text, whole=whole)
+
+
+def _num_players(abstraction: "Buckets") -> int:
+    return int(getattr(abstraction, "num_players_described", 1))
+
+
+def _kept(abstraction: "Buckets", r: int, player: int) -> dict[str, Any]:
+    """Return what is known of how a round was made and is kept."""
+    from errai.abstraction.abstraction import Abstraction
+    from errai.abstraction.describe import round_buckets
+
+    kept = round_buckets(abstraction, r, player)
+    recipe, statistics = None, {}
+    if isinstance(abstraction, Abstraction):
+        recipe = abstraction.recipes[player].rounds[r]
+        statistics = abstraction.statistics[player][r]
+    return {
+        "kind": kept.kind if kept is not None else "by look-up",
+        "method": recipe.method.value if recipe is not None else None,
+        "recall": recipe.recall if recipe is not None else None,
+        "buckets": abstraction.num_buckets(r, player),
+        "bytes": sum(array.nbytes for array in kept.arrays.values()) if kept is not None else None,
+        "distance": statistics.get("cost"),
+        "iterations": statistics.get("iterations"),
+        "share_saved": statistics.get("share_saved"),
+        "seconds": statistics.get("seconds"),
+    }
+
+
+def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
+    from errai.abstraction.describe import round_name
+    from errai.memory import format_bytes
+
+    many = _num_players(found) > 1
+
+    def head(one: dict[str, Any]) -> list[str]:
+        return [round_name(found.game, one["round"]), *([str(one["player"])] if many else [])]
+
+    print(f"{about['name']} of {about['game']}")
+    print(f"{format_bytes(about['bytes'])} in {about['abstraction']}, every bit verified")
+    if about["fingerprint"]:
+        print(f"fingerprint {about['fingerprint']}")
+    titles = ["round", *(["player"] if many else [])]
+    print_table(
+        "how it was made",
+        [*titles, *BUILT_COLUMNS[:2], *BUILT_COLUMNS[3:], "table"],
+        [
+            [
+                *head(one),
+                (one["method"] or "-") + (" in recall" if one["recall"] else ""),
+                f"{one['buckets']:,}",
+                *statistics_cells(one),
+                format_bytes(one["bytes"]) if one["bytes"] else "none",
+            ]
+            for one in rounds
+        ],
+    )
+    print_table(
+        "how full its buckets are (smallest, median, largest of those that are used)",
+        [*titles, "used", "hands", "", "", "deals", "", ""],
+        [
+            [
+                *head(one),
+                f"{one['occupancy'].num_used:,}",
+                *_spread_cells(one["occupancy"].hands),
+                *_spread_cells(one["occupancy"].deals),
+            ]
+            for one in rounds
+        ],
+    )
+    notes: dict[str, list[str]] = {}
+    for one in rounds:
+        place = str(one["round"]) + (f" of player {one['player']}" if many else "")
+        notes.setdefault(_counting(found, one, about["features"] is not None), []).append(place)
+    for note, places in notes.items():
+        print(f"  round {', '.join(places)}: {note}")
+
+
+def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
+    """Say what was counted in a round."""
+    from errai.abstraction.describe import is_by_class
+
+    full: Occupancy = one["occupancy"]
+    if full.num_sampled:
+        return f"seen in {full.num_sampled:,} random deals"
+    if full.hands is None:
+        return "all deals were looked up"
+    if not is_by_class(found, one["round"], one["player"]):
+        return "hands are canonical deals, each counted once"
+    missing = "" if has_features else "; deals are not known without the feature cache"
+    return f"hands are classes of hole cards and unordered boards{missing}"
+
+
+def _spread_cells(spread: "Spread | None") -> list[str]:
+    if spread is None:
+        return ["-", "-", "-"]
+    return [f"{spread.smallest:,}", f"{spread.median:,.0f}", f"{spread.largest:,}"]
+
+
+def _parse_bucket(found: "Buckets", text: str) -> tuple[int, int]:
+    from errai.abstraction.describe import find_round
+
+    round_text, colon, number = text.partition(":")
+    if not colon or not number.isascii() or not number.isdigit():
+        raise UsageError(f"'{text}' is not a bucket: ROUND:NUMBER such as '1:25' is allowed")
+    return find_round(found.game, round_text), int(number)
+
+
+def _show_bucket(
+    found: "Buckets", text: str, player: int, limit: int, plot: str | None, json: bool, seed: int
+) -> None:
+    from errai.abstraction.describe import features_of, members, profile, round_name
+
+    r, bucket = _parse_bucket(found, text)
+    features = features_of(found)
+    hands = members(found, r, bucket, player, features, seed)
+    mean = profile(features, r, hands.classes, hands.deals) if features is not None and len(hands) else None
+    shown = _listed(found, features, hands, r, limit)
+    num_deals = int(hands.deals.sum()) if hands.deals is not None else None
+    title = f"bucket {bucket} of round {round_name(found.game, r)}, {found.name}"
+    if plot is not None:
+        _plot({"mean of the bucket": mean}, plot, title)
+    if json:
+        print_json(
+            {
+                "game": found.game.name,
+                "name": found.name,
+                "player": player,
+                "round": r,
+                "bucket": bucket,
+                "unit": hands.unit,
+                "hands": len(hands),
+                "deals": num_deals,
+                "random_deals_searched": hands.num_sampled or None,
+                "mean": asdict(mean) if mean is not None else None,
+                "listed": [{"hand": name, "strength": strength} for name, strength in shown],
+            }
+        )
+        return
+    print(title)
+    where = f" among {hands.num_sampled:,} random deals" if hands.num_sampled else ""
+    behind = f", {num_deals:,} deals" if num_deals is not None and not hands.num_sampled else ""
+    print(f"{len(hands):,} {hands.unit}{behind}{where}")
+    if mean is not None:
+        print(
+            f"E[HS] {mean.strength:.4f} on average, from {mean.weakest:.4f} to {mean.strongest:.4f}; "
+            f"E[HS2] {mean.squared:.4f}"
+        )
+        _draw_points({"mean of the bucket": mean})
+        _draw_ochs({"mean of the bucket": mean})
+    elif len(hands):
+        _tell_missing(found)
+    if len(shown) < len(hands) and shown:
+        order = (
+            "from the weakest to the strongest" if features is not None else "in the order of their numbers"
+        )
+        print(f"{len(shown)} of them, {order}:")
+    _print_hands(shown)
+
+
+def _listed(
+    found: "Buckets", features: "Features | None", hands: "Members", r: int, limit: int
+) -> list[tuple[str, float | None]]:
+    """Return some hands of a bucket, evenly from the weakest to the strongest, with their E[HS]."""
+    import numpy as np
+
+    from errai.abstraction.describe import format_deal
+
+    strength = None
+    order = np.arange(len(hands))
+    if features is not None:
+        whole = features.plan.runouts(r) * features.plan.max_strength
+        strength = features.strength(r)[hands.classes] / whole
+        order = np.argsort(strength, kind="stable")
+    places = np.unique(np.linspace(0, len(hands) - 1, min(limit, len(hands))).round().astype(int))
+    is_ordered = hands.unit != "classes"
+    return [
+        (
+            format_deal(found.game, hands.cards[k], r, ordered=is_ordered),
+            float(strength[k]) if strength is not None else None,
+        )
+        for k in order[places].tolist()
+    ]
+
+
+def _print_hands(shown: list[tuple[str, float | None]]) -> None:
+    """Print hands in as many columns as there is room for, downwards."""
+    if not shown:
+        return
+    cells = [name + (f" {strength:.3f}" if strength is not None else "") for name, strength in shown]
+    width = max(map(len, cells)) + 3
+    num_columns = max(1, (shutil.get_terminal_size().columns - 2) // width)
+    num_lines = -(-len(cells) // num_columns)
+    for first in range(num_lines):
+        print("  " + "".join(cell.ljust(width) for cell in cells[first::num_lines]).rstrip())
+
+
+def _show_hand(
+    found: "Buckets",
+    path: str,
+    hand: str,
+    board: str,
+    player: int,
+    plot: str | None,
+    json: bool,
+    seed: int,
+) -> None:
+    import numpy as np
+
+    from errai.abstraction.describe import features_of, members, profile, round_name
+    from errai.abstraction.hands import HandClasses
+
+    cards = np.array([found.game.deck.parse(hand + board)], dtype=np.uint8)
+    num_board = len(found.game.deck.parse(board))
+    if cards.shape[1] - num_board != found.game.num_hole_cards:
+        raise UsageError(
+            f"'{hand}' is not a hand of '{found.game.name}': "
+            f"{found.game.num_hole_cards} hole cards are allowed"
+        )
+    classes = HandClasses(found.game)
+    r = classes.round_of_board(num_board)
+    bucket = int(found.buckets(cards, r, player)[0])
+    features = features_of(found)
+    profiles: dict[str, Profile] = {}
+    if features is not None:
+        others = members(found, r, bucket, player, features, seed)
+        profiles[hand] = profile(features, r, classes.index(cards, r))
+        if len(others):  # a sample need not have met a small bucket
+            profiles["mean of its bucket"] = profile(features, r, others.classes, others.deals)
+    name = hand + (f" on {board}" if board else "")
+    title = (
+        f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} in round {round_name(found.game, r)}"
+    )
+    if plot is not None:
+        _plot(profiles, plot, f"{title}, {found.name}")
+    if json:
+        print_json(
+            {
+                "game": found.game.name,
+                "name": found.name,
+                "player": player,
+                "hand": hand,
+                "board": board,
+                "round": r,
+                "bucket": bucket,
+                "buckets": found.num_buckets(r, player),
+                "of_hand": asdict(profiles[hand]) if profiles else None,
+                "of_bucket": asdict(profiles["mean of its bucket"]) if len(profiles) > 1 else None,
+            }
+        )
+        return
+    print(f"{title}, {found.name}")
+    if not profiles:
+        _tell_missing(found)
+        return
+    for who, one in profiles.items():
+        spread = f" (from {one.weakest:.4f} to {one.strongest:.4f})" if one.weakest < one.strongest else ""
+        print(f"  {who}: E[HS] {one.strength:.4f}{spread}, E[HS2] {one.squared:.4f}")
+    _draw_points(profiles)
+    _draw_ochs(profiles)
+    print(f"next: errai abstract show {shlex.quote(path)} --bucket {r}:{bucket}")
+
+
+def _tell_missing(found: "Buckets") -> None:
+    game = shlex.quote(found.game.name)
+    if getattr(found, "opponent_clusters", None) is None:
+        return
+    print(f"strengths are not known without the feature cache, which 'errai abstract features {game}' builds")
+
+
+def _draw_points(profiles: "dict[str, Profile]") -> None:
+    """Draw how likely each strength at the end is: one chart for each hand or bucket, on the same scale."""
+    charts = {name: one for name, one in profiles.items() if one.points}
+    if not charts:
+        return
+    most = max(max(one.points) for one in charts.values())
+    room = shutil.get_terminal_size().columns - 4
+    blocks = bars.blocks_up()
+    for name, one in charts.items():
+        print(f"chance of each strength at the end, {name}")
+        for text in bars.columns(one.points, room, CHART_LINES, most, blocks):
+            print(f"  |{text}")
+        num_columns = -(-len(one.points) // (-(-len(one.points) // room)))
+        print("  +" + "-" * num_columns)
+        print("   0" + "1".rjust(round((num_columns - 1) / one.grid[-1])))
+
+
+def _draw_ochs(profiles: "dict[str, Profile]") -> None:
+    """Draw strengths against all hands and against each cluster as lines."""
+    room = shutil.get_terminal_size().columns
+    names = list(profiles)
+    length = max(6, min(24, (room - 18) // len(names) - 10))
+    blocks = bars.blocks_right()
+    print("strength against the opponent's hands, from weak to strong clusters: " + ", ".join(names))
+    num_clusters = len(profiles[names[0]].ochs)
+    for k in range(-1, num_clusters):
+        label = "all hands" if k < 0 else f"cluster {k}"
+        cells = []
+        for one in profiles.values():
+            share = one.strength if k < 0 else one.ochs[k]
+            cells.append(f"{share:.3f} {bars.line(share, length, blocks)}")
+        print(f"  {label:<10} " + "  ".join(cells).rstrip())
+
+
+def _verify_picture(plot: str | None) -> None:
+    if plot is None:
+        return
+    from errai.strategy.plot import verify_plots
+
+    verify_plots()
+    if not Path(plot).absolute().parent.is_dir():
+        raise UsageError(f"'{plot}' cannot be drawn: its folder does not exist")
+
+
+def _plot(profiles: "Mapping[str, Profile | None]", path: str, title: str) -> None:
+    drawn = {name: one for name, one in profiles.items() if one is not None}
+    if not drawn:
+        raise UsageError("there is nothing to draw: strengths are not known without the feature cache")
+    bars.plot_profiles(drawn, path, title)
