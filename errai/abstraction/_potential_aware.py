@@ -1,6 +1,6 @@
 """Kernels of potential-aware abstraction: greedy earth mover's distances, pruned by how far means lie apart.
 
-A row is a list of next-round buckets, `UNIT` of mass each; a centre is a distribution over those buckets
+A row is a list of next-round buckets, one `unit` of mass each; a centre is a distribution over those buckets
 with the same total. Masses and ground distances are integers, so every cost is exact.
 
 The lower bound: moving one unit from bucket a to bucket b costs at least the norm of c_a - c_b, so moving
@@ -12,8 +12,6 @@ import numpy as np
 
 from errai.kernels import kernel
 
-# Mass of one next bucket of a row. A centre's masses are multiples of 1 / (UNIT * J) of its total.
-UNIT = 1 << 10
 # Not in the support of the centre that is looked at.
 ABSENT = -1
 # A candidate is its bound above the number of its centre.
@@ -143,6 +141,7 @@ def lower_bound(
 @kernel()
 def assign_rows(
     rows,  # IN      uint16[n, J]  next buckets, ascending in each row
+    unit,  # IN      int64  mass of each of them
     positions,  # IN      float32[n, P]
     centre_begin,  # IN      int64[K + 1]
     centre_buckets,  # IN      int32[nnz]
@@ -171,7 +170,7 @@ def assign_rows(
     ranks = np.empty(num_next, dtype=np.int32)
     num_distances = 0
     for i in range(rows.shape[0]):
-        num_packed = pack_row(rows[i], UNIT, buckets, masses)
+        num_packed = pack_row(rows[i], unit, buckets, masses)
         first = np.int64(labels[i])
         nearest = np.int64(0)
         for k in range(num_centres):
@@ -234,6 +233,7 @@ def assign_rows(
 @kernel()
 def approach_centre(
     rows,  # IN      uint16[n, J]  next buckets, ascending in each row
+    unit,  # IN      int64  mass of each of them
     positions,  # IN      float32[n, P]
     centre,  # IN      uint16[J]  the row that is the new centre
     centre_position,  # IN      float32[P]
@@ -253,12 +253,12 @@ def approach_centre(
     masses = np.empty(num_next, dtype=np.int64)
     targets = np.empty(num_next, dtype=np.int64)
     ranks = np.empty(num_next, dtype=np.int32)
-    support = pack_row(centre, UNIT, centre_buckets, centre_masses)
+    support = pack_row(centre, unit, centre_buckets, centre_masses)
     num_distances = 0
     for i in range(rows.shape[0]):
         if lower_bound(positions[i], centre_position, squared, margin, scale) >= costs[i]:
             continue
-        num_packed = pack_row(rows[i], UNIT, buckets, masses)
+        num_packed = pack_row(rows[i], unit, buckets, masses)
         cost = greedy_cost(
             buckets,
             masses,

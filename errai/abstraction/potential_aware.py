@@ -46,6 +46,8 @@ CHUNK_ROWS = 1 << 10
 SEEDING_CHUNK_ROWS = 1 << 14
 # Euclidean distances are multiples of this part of a unit, rounded up so that bounds stay bounds.
 L2_PARTS = 16
+# A centre's masses are multiples of about this part of its total.
+MIN_TOTAL_MASS = 1 << 16
 MAX_NEXT_BUCKETS = 1 << 16
 MAX_COST = 1 << 45
 # A weighted sum of costs is taken in two halves of this many bits, so that it cannot overflow.
@@ -109,6 +111,7 @@ class _Space:
         ground: int32[M, M], in parts of a unit of the metric.
         order: uint16[M, M], for each bucket all buckets in ascending distance, the lowest of equals first.
         parts: parts of a unit: 1 under L1.
+        unit: mass of each next bucket of a row.
         squared: whether means are compared under L2.
         margin: what rounding may add to the distance of two means.
     """
@@ -117,6 +120,7 @@ class _Space:
     ground: Int32s
     order: Rows
     parts: int
+    unit: int
     squared: bool
     margin: float
 
@@ -146,7 +150,7 @@ def ground_distances(next_centres: Rows, metric: Metric) -> Int32s:
     return ground
 
 
-def _space(next_centres: Rows, metric: Metric) -> _Space:
+def _space(next_centres: Rows, metric: Metric, num_next: int) -> _Space:
     """Measure all pairs of next buckets and sort them."""
     ground = ground_distances(next_centres, metric)
     order = np.empty(ground.shape, dtype=np.uint16)
@@ -157,6 +161,7 @@ def _space(next_centres: Rows, metric: Metric) -> _Space:
         ground,
         order,
         1 if metric is Metric.L1 else L2_PARTS,
+        -(-MIN_TOTAL_MASS // num_next),
         metric is Metric.L2,
         kernels.ABSOLUTE_MARGIN * next_centres.shape[1] * int(next_centres.max()),
     )
@@ -251,6 +256,7 @@ class _Centres:
         costs = np.empty(len(rows), dtype=np.int64)
         num_distances = kernels.assign_rows(
             rows,
+            space.unit,
             space.positions(rows),
             self.begin,
             self.buckets,
@@ -270,10 +276,10 @@ class _Centres:
         return labels, costs, num_distances
 
 
-def _support_of_row(row: Rows) -> tuple[Int32s, Int64s]:
+def _support_of_row(row: Rows, unit: int) -> tuple[Int32s, Int64s]:
     """Return a row as a distribution."""
     buckets, counts = np.unique(row, return_counts=True)
-    return buckets.astype(np.int32), counts.astype(np.int64) * kernels.UNIT
+    return buckets.astype(np.int32), counts.astype(np.int64) * unit
 
 
 def _farthest_rows(rows: Rows, costs: Int64s, num_wanted: int) -> list[int]:
@@ -304,7 +310,7 @@ def _moved_centres(centres: _Centres, rows: Rows, weights: Int64s, labels: Int32
         supports[k] = present[masses > 0].astype(np.int32), masses[masses > 0]
     if empty:
         for k, i in zip(empty, _farthest_rows(rows, costs, len(empty)), strict=False):
-            supports[k] = _support_of_row(rows[i])
+            supports[k] = _support_of_row(rows[i], centres.space.unit)
     return _Centres(centres.space, supports)
 
 
@@ -320,7 +326,7 @@ def _seeds(
     """Choose rows as first centres by k-means++; surplus centres repeat the first, and so stay empty."""
     num_rows, num_next = rows.shape
     positions = space.positions(rows)
-    scale = float(space.parts * num_next * kernels.UNIT)
+    scale = float(space.parts * num_next * space.unit)
     costs = np.full(num_rows, kernels.NO_LIMIT, dtype=np.int64)
     uniforms = rng.random(num_clusters)
     masses = weights.astype(np.float64)
@@ -338,6 +344,7 @@ def _seeds(
             return int(
                 kernels.approach_centre(
                     rows[begin:end],
+                    space.unit,
                     positions[begin:end],
                     rows[row],
                     positions[row],
@@ -355,7 +362,7 @@ def _seeds(
             num_distances += computed
         progress.tick()
         masses = weights * (costs / scale) ** 2
-    supports = [_support_of_row(rows[row]) for row in chosen]
+    supports = [_support_of_row(rows[row], space.unit) for row in chosen]
     return _Centres(space, supports + [supports[0]] * (num_clusters - len(supports))), num_distances
 
 
@@ -509,8 +516,8 @@ def cluster_potential(
         raise UsageError(f"{len(next_centres)} next buckets: 1 to {MAX_NEXT_BUCKETS} are allowed")
     if num_clusters > kernels.CENTRE_MASK:
         raise UsageError(f"{num_clusters} clusters: 1 to {kernels.CENTRE_MASK} are allowed")
-    space = _space(next_centres, metric)
-    total_mass = num_next * kernels.UNIT
+    space = _space(next_centres, metric, num_next)
+    total_mass = num_next * space.unit
     farthest = total_mass * int(space.ground.max())
     if farthest >= MAX_COST or total_weight * num_next * total_mass >= 1 << 63:
         raise UsageError(
