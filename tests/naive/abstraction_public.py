@@ -43,3 +43,9 @@ def objective(distances, clusters):
     """Sum of distances between pairs of boards that share a cluster."""
     pairs = [(i, j) for i in range(len(clusters)) for j in range(i)]
     return sum(distances[i][j] for i, j in pairs if clusters[i] == clusters[j])
+
+
+def nearest_centre(row, centres):
+    """Number of the centre with the smallest sum of squared differences, the lowest of equals."""
+    squares = [sum((a - b) ** 2 for a, b in zip(row, centre, strict=True)) for centre in centres]
+    return squares.index(min(squares))

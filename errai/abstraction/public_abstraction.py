@@ -1,0 +1,380 @@
+"""Hierarchical public abstraction: private buckets inside each cluster of public boards.
+
+Brown, Ganzfried and Sandholm, "Hierarchical Abstraction, Distributed Equilibrium Computation, and
+Post-Processing, with Application to a Champion No-Limit Texas Hold'em Agent", 2015, algorithm 1:
+
+1. Rounds before the special round (the flop) are not abstracted.
+2. The public boards of the special round are clustered (`public_clusters.py`). Players never forget which
+   cluster it was.
+3. In each cluster and each round from the special one on, the private hands whose board began in that cluster
+   are put into buckets, whatever was known of them before. Bucket b of cluster c is number c * B + b, where B
+   is the most buckets that a cluster has in that round.
+
+The algorithm of step 3 is the paper's own choice (Johanson, Burch, Valenzano and Bowling 2013): k-means under
+the earth mover's distance between histograms of hand strength before the last round (KE), k-means under L2 of
+the strengths against clusters of opponent hands in the last round (KO, on a random sample of deals of the
+cluster, where there are too many). Hands weigh as much as the deals that they stand for. Buckets ascend with
+the mean strength of their hands.
+
+Nothing of a cluster needs anything of another, so their tables lie in folders of their own, and a worker
+loads and holds only those that it works on:
+
+    abstraction.json          what it is, with the checksum of every file; written last
+    clusters.array            cluster of each canonical board of the special round
+    opponents.array           cluster of each class of the opponent's hole cards
+    cluster-7/boards.array    canonical boards of cluster 7
+    cluster-7/round-1.array   uint16[F, H] bucket of each hand on each of these boards, 65535 where blocked
+    cluster-7/round-2.array   uint16[F, D, H] the same after one more card, in the canonical board's suits
+    cluster-7/round-3.array   uint16[K, C] centres: the bucket of a hand in the last round is the nearest one
+
+A look-up renames the special round's board to the canonical one, and the hands and the later card with it.
+The last round needs no renaming: strengths against all opponents are computed for all hands at once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.abstraction import _public_abstraction as kernels
+from errai.abstraction.abstraction import (
+    FORMAT,
+    MANIFEST_NAME,
+    describe_rules,
+    read_manifest,
+    restore_rules,
+    signed_json,
+)
+from errai.abstraction.features import BoardSweep
+from errai.abstraction.hands import HandClasses
+from errai.array_file import read_array, sync_folder, write_array, write_text
+from errai.cards.deck import format_cards
+from errai.errors import UsageError
+from errai.games.deals import Deals
+from errai.games.rules import PokerRules
+
+KIND = "public"
+
+BLOCKED = 2**16 - 1
+"""Stands in tables where a hand shares a card with the board."""
+
+NO_BUCKET = kernels.NO_BUCKET
+
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClusterTables:
+    """The buckets inside one public cluster. F boards, D cards, H hands, K centres of C columns.
+
+    Attributes:
+        boards: int32[F], canonical boards of the special round, ascending.
+        tables: by round; uint16[F, H] in the special round, uint16[F, D, H] in one that deals one card more.
+        centres: uint16[K, C], centres of the last round in ascending order of their sums.
+        costs: for each round from the special one on, the mean distance of a deal to its bucket's centre in
+            the units of `kmeans` (last round: mean squared distance over the deals that were sampled).
+    """
+
+    boards: npt.NDArray[np.int32]
+    tables: Mapping[int, npt.NDArray[np.uint16]]
+    centres: npt.NDArray[np.uint16]
+    costs: tuple[float, ...]
+
+    @cached_property
+    def centre_columns(self) -> npt.NDArray[np.uint16]:
+        """The centres column by column, uint16[P * K], as the search reads them."""
+        return padded(self.centres).T.reshape(-1)
+
+    @cached_property
+    def centre_sums(self) -> Numbers:
+        """Sums of the centres, int64[K], ascending."""
+        sums: Numbers = self.centres.sum(axis=1, dtype=np.int64)
+        return sums
+
+
+class PublicAbstraction:
+    """Buckets of a game's hands that never forget in which cluster the special round's board was.
+
+    Attributes:
+        game: the rules.
+        special_round: the betting round whose boards are clustered.
+        cluster_of_board: int32[M], the cluster of each canonical board of that round.
+        num_clusters: number of clusters.
+        buckets_per_cluster: by round from the special one on, the most that a cluster has.
+        opponent_clusters: cluster of each class of the opponent's hole cards, for the last round.
+        clusters: tables of the clusters that are at hand.
+    """
+
+    num_players_described = 1
+
+    def __init__(
+        self,
+        game: PokerRules,
+        special_round: int,
+        cluster_of_board: npt.NDArray[np.int32],
+        num_clusters: int,
+        buckets_per_cluster: Sequence[int],
+        opponent_clusters: npt.NDArray[np.uint16],
+        clusters: Mapping[int, ClusterTables],
+    ) -> None:
+        self.game = game
+        self.special_round = special_round
+        self.cluster_of_board = cluster_of_board
+        self.num_clusters = num_clusters
+        self.buckets_per_cluster = tuple(int(n) for n in buckets_per_cluster)
+        self.opponent_clusters = opponent_clusters
+        self.clusters = dict(clusters)
+        self.classes = HandClasses(game)
+        self._deals = Deals(game)
+        self._deck_cards = np.array(game.deck.cards, dtype=np.uint8)
+        self._position = np.zeros(256, dtype=np.int64)
+        self._position[self._deck_cards] = np.arange(game.deck.size)
+        self._hand_positions = self._position[self.classes.hands]
+        self._place = np.full(len(cluster_of_board), -1, dtype=np.int64)  # of a board in its cluster
+        for tables in self.clusters.values():
+            self._place[tables.boards] = np.arange(len(tables.boards))
+
+    @property
+    def name(self) -> str:
+        """What it is, such as `PUBLIC60-KE-KO 169-500-500-500`, with the buckets of one cluster."""
+        first = [str(self.classes.size(r)) for r in range(self.special_round)]
+        counts = "-".join([*first, *map(str, self.buckets_per_cluster)])
+        return f"PUBLIC{self.num_clusters}-KE-KO {counts}"
+
+    @property
+    def last_round(self) -> int:
+        """The round that ends with a showdown."""
+        return self.game.num_rounds - 1
+
+    def num_buckets(self, round_index: int, player: int = 0) -> int:
+        """Return the number of buckets of a round, over all clusters."""
+        self._verify_player(player)
+        if round_index < self.special_round:
+            return self.classes.size(round_index)
+        self.classes.num_board_cards(round_index)  # refuses rounds that do not exist
+        return self.num_clusters * self.buckets_per_cluster[round_index - self.special_round]
+
+    def bucket(self, hand: str, board: str = "", player: int = 0) -> int:
+        """Return the bucket of a hand on a board, both as text, the board in dealt order."""
+        hole, public = self.game.deck.parse(hand), self.game.deck.parse(board)
+        if len(hole) != self.game.num_hole_cards:
+            raise UsageError(f"'{hand}' has {len(hole)} cards: a hand has {self.game.num_hole_cards}")
+        self.game.deck.verify((*hole, *public))
+        buckets = self.buckets_on_board(np.array(public, dtype=np.uint8), player)
+        return int(buckets[self.game.deck.hand_index(hole)])
+
+    def buckets_on_board(self, board: npt.NDArray[np.uint8], player: int = 0) -> Numbers:
+        """Return the bucket of every hand of the one hand order: int64[H], -1 where it shares a card.
+
+        Args:
+            board: uint8[b], rounds in dealt order.
+            player: whose buckets; both players have the same.
+        """
+        self._verify_player(player)
+        board = np.ascontiguousarray(board, dtype=np.uint8)
+        round_index = self.classes.round_of_board(len(board))
+        self.game.deck.verify(board.tolist())
+        hands = self.classes.hands
+        buckets = np.full(len(hands), NO_BUCKET, dtype=np.int64)
+        if round_index < self.special_round:
+            is_open = np.logical_not(np.isin(hands, board).any(axis=1))
+            deals = np.concatenate([hands, np.tile(board, (len(hands), 1))], axis=1)
+            buckets[is_open] = self.classes.index(deals[is_open], round_index)
+            return buckets
+        number, permutation = self._special_board(board)
+        tables, offset = self._tables_of(number, round_index)
+        if round_index == self.last_round:
+            features = self._sweep.features(board)
+            kernels.nearest_centres(
+                padded(features.ochs),
+                features.is_open,
+                tables.centre_columns,
+                tables.centre_sums,
+                offset,
+                np.empty(len(tables.centres), dtype=np.int32),
+                buckets,
+            )
+            return buckets
+        row = tables.tables[round_index][self._place[number]]
+        if row.ndim == 2:
+            row = row[self._position[permutation[board[-1]]]]
+        is_dealt = np.zeros(self.game.deck.size, dtype=bool)
+        is_dealt[self._position[board]] = True
+        renamed = self._position[permutation[self._deck_cards]]
+        kernels.look_up_hands(row, self._hand_positions, renamed, is_dealt, offset, buckets)
+        return buckets
+
+    def buckets(self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0) -> Numbers:
+        """Return the bucket of each deal, int64[N].
+
+        Args:
+            cards: uint8[N, hole + board], hole cards first, the board in dealt order.
+            round_index: the round.
+            player: whose buckets; both players have the same.
+        """
+        self._verify_player(player)
+        num_hole = self.game.num_hole_cards
+        classes = self.classes.index(cards, round_index)  # refuses whatever is no deal
+        if round_index < self.special_round:
+            return classes
+        deals = np.atleast_2d(np.ascontiguousarray(cards, dtype=np.uint8))
+        holes, boards = deals[:, :num_hole], deals[:, num_hole:]
+        buckets = np.empty(len(deals), dtype=np.int64)
+        if round_index == self.last_round:
+            distinct, which = np.unique(boards, axis=0, return_inverse=True)
+            numbers = self._hand_numbers(holes)
+            order = np.argsort(which.reshape(-1), kind="stable")
+            ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(distinct)))
+            for board, rows in zip(distinct, np.split(order, ends[:-1]), strict=True):
+                buckets[rows] = self.buckets_on_board(board)[numbers[rows]]
+            return buckets
+        batch = self._deals.boards.canonicalise_many(boards[:, : self._num_special_cards], self._board_round)
+        each = np.arange(len(deals))
+        numbers = self._hand_numbers(batch.card_permutation[each[:, None], holes])
+        later = self._position[batch.card_permutation[each, boards[:, -1]]]
+        for number in np.unique(self.cluster_of_board[batch.board_index]):
+            rows = np.flatnonzero(self.cluster_of_board[batch.board_index] == number)
+            tables, offset = self._tables_of(int(batch.board_index[rows[0]]), round_index)
+            table = tables.tables[round_index]
+            place = self._place[batch.board_index[rows]]
+            key = (place, numbers[rows]) if table.ndim == 2 else (place, later[rows], numbers[rows])
+            buckets[rows] = offset + table[key].astype(np.int64)
+        return buckets
+
+    def save(self, folder: str | Path) -> None:
+        """Write the manifest and all clusters that are at hand, which must be all of them.
+
+        The manifest is removed first and written last, so an interrupted save leaves nothing to load.
+        """
+        missing = sorted(set(range(self.num_clusters)) - set(self.clusters))
+        if missing:
+            raise UsageError(f"cluster {missing[0]} is not at hand: a public abstraction is saved with all")
+        root = Path(folder)
+        root.mkdir(parents=True, exist_ok=True)
+        (root / MANIFEST_NAME).unlink(missing_ok=True)
+        sync_folder(root)
+        checksums: dict[str, str] = {}
+
+        def write(path: str, numbers: Array, units: str) -> None:
+            target = root / f"{path}.array"
+            target.parent.mkdir(exist_ok=True)
+            checksums[path] = write_array(target, numbers, name=path, units=units)
+
+        write("clusters", self.cluster_of_board, "clusters")
+        write("opponents", self.opponent_clusters, "clusters")
+        for number, tables in sorted(self.clusters.items()):
+            inside = cluster_folder(number)
+            write(f"{inside}/boards", tables.boards, "boards")
+            for round_index, table in tables.tables.items():
+                write(f"{inside}/round-{round_index}", table, "buckets")
+            write(f"{inside}/round-{self.last_round}", tables.centres, "chances")
+        manifest = {
+            "format": FORMAT,
+            "kind": KIND,
+            "name": self.name,
+            "game": describe_rules(self.game),
+            "special_round": self.special_round,
+            "num_clusters": self.num_clusters,
+            "buckets_per_cluster": list(self.buckets_per_cluster),
+            "costs": [list(tables.costs) for _, tables in sorted(self.clusters.items())],
+            "checksums": checksums,
+        }
+        write_text(root / MANIFEST_NAME, signed_json(manifest))
+
+    @cached_property
+    def _sweep(self) -> BoardSweep:
+        """Compares all hands of a last-round board with the opponent clusters."""
+        num_opponents = next(iter(self.clusters.values())).centres.shape[1]
+        return BoardSweep(self.classes, self.opponent_clusters, num_opponents)
+
+    @cached_property
+    def _board_round(self) -> int:
+        return self._deals.board_round(self.special_round)
+
+    @cached_property
+    def _num_special_cards(self) -> int:
+        return self.classes.num_board_cards(self.special_round)
+
+    def _special_board(self, board: npt.NDArray[np.uint8]) -> tuple[int, npt.NDArray[np.uint8]]:
+        """Return the canonical board of the special round that a board began with, and its renaming."""
+        found = self._deals.boards.canonicalise(board[: self._num_special_cards], self._board_round)
+        return found.board_index, found.card_permutation
+
+    def _tables_of(self, board_index: int, round_index: int) -> tuple[ClusterTables, int]:
+        """Return the tables of a canonical board's cluster, and the number of its first bucket in a round."""
+        number = int(self.cluster_of_board[board_index])
+        if number not in self.clusters:
+            board = format_cards(self._deals.boards.cards(self._board_round)[board_index])
+            raise UsageError(
+                f"the board {board} is in public cluster {number}, which is not loaded: "
+                f"{', '.join(map(str, sorted(self.clusters)))} are"
+            )
+        return self.clusters[number], number * self.buckets_per_cluster[round_index - self.special_round]
+
+    def _hand_numbers(self, cards: npt.NDArray[np.uint8]) -> Numbers:
+        """Return the numbers of hands, uint8[N, 1 or 2], in the one hand order: int64[N]."""
+        position = self._position[cards]
+        if position.shape[1] == 1:
+            return position[:, 0]
+        high, low = position.max(axis=1), position.min(axis=1)
+        numbers: Numbers = high * (high - 1) // 2 + low
+        return numbers
+
+    def _verify_player(self, player: int) -> None:
+        if player not in (0, 1):
+            raise UsageError(f"player {player} does not exist: 0 and 1 are allowed")
+
+
+def padded(rows: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+    """Return rows with columns of zeroes added, as many as the search needs."""
+    missing = -rows.shape[1] % kernels.GROUP
+    return np.pad(rows, ((0, 0), (0, missing))) if missing else rows
+
+
+def cluster_folder(number: int) -> str:
+    """Return the name of the folder that holds the tables of one cluster."""
+    return f"cluster-{number}"
+
+
+def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None = None) -> PublicAbstraction:
+    """Load a public abstraction, every bit verified.
+
+    Args:
+        folder: that it was saved to.
+        clusters: those to load; all without it.
+    """
+    root = Path(folder)
+    manifest = read_manifest(root)
+    if manifest["kind"] != KIND:
+        raise UsageError(f"'{folder}' is an abstraction of the kind '{manifest['kind']}': '{KIND}' is needed")
+    game, special_round = restore_rules(manifest["game"]), int(manifest["special_round"])
+    num_clusters, last_round = int(manifest["num_clusters"]), game.num_rounds - 1
+
+    def read(path: str) -> Array:
+        return read_array(root / f"{path}.array", expected_checksum=manifest["checksums"][path])[1]
+
+    loaded = {}
+    for number in range(num_clusters) if clusters is None else sorted(set(clusters)):
+        if not 0 <= number < num_clusters:
+            raise UsageError(f"cluster {number} does not exist: '{folder}' has 0 to {num_clusters - 1}")
+        inside = cluster_folder(number)
+        loaded[number] = ClusterTables(
+            read(f"{inside}/boards"),
+            {r: read(f"{inside}/round-{r}") for r in range(special_round, last_round)},
+            read(f"{inside}/round-{last_round}"),
+            tuple(manifest["costs"][number]),
+        )
+    return PublicAbstraction(
+        game,
+        special_round,
+        read("clusters"),
+        num_clusters,
+        manifest["buckets_per_cluster"],
+        read("opponents"),
+        loaded,
+    )

@@ -1,0 +1,350 @@
+"""Hierarchical public abstraction on a hold'em of 16 cards: buckets, symmetry, files, threads, refusals."""
+
+import json
+from functools import cache
+from itertools import combinations, permutations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import abstraction_public as twin
+
+from errai.abstraction import _public_abstraction
+from errai.abstraction.feature_build import build_features
+from errai.abstraction.features import FeaturePlan
+from errai.abstraction.public_abstraction import ClusterTables, load_public_abstraction, padded
+from errai.abstraction.public_build import build_public_abstraction
+from errai.abstraction.public_clusters import (
+    PublicClusters,
+    cluster_public_boards,
+    public_differences,
+    transition_table,
+)
+from errai.cards.deck import Deck, format_cards
+from errai.errors import UsageError
+from errai.games.catalogue import load_game
+from errai.games.deals import Deals
+from errai.games.rules import PokerRules
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+
+NUM_CLUSTERS = 4
+BUCKETS = (12, 40, 20)
+
+SMALL_HOLDEM = PokerRules(
+    name="holdem-16",
+    deck=Deck.top(4, 4),
+    num_hole_cards=2,
+    num_board_cards=(0, 3, 1, 1),
+    blinds=(2, 1),
+    raise_sizes=(2, 2, 4, 4),
+    max_raises=(1, 1, 1, 1),
+    first_player=(1, 0, 0, 0),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@cache
+def features(rules=SMALL_HOLDEM):
+    return build_features(FeaturePlan(rules, 3), num_threads=2)
+
+
+@cache
+def clusters(rules=SMALL_HOLDEM, num_clusters=NUM_CLUSTERS):
+    strength = np.asarray(features(rules).strength(1))
+    base = (strength.astype(np.int64) * 40 // (int(strength.max()) + 1)).astype(np.int32)
+    return cluster_public_boards(public_differences(transition_table(base, Deals(rules), 1)), num_clusters)
+
+
+@cache
+def abstraction():
+    return build_public_abstraction(features(), clusters(), buckets=BUCKETS, num_threads=2)
+
+
+def random_deals(round_index, number, seed):
+    num_cards = 2 + (0, 3, 4, 5)[round_index]
+    generator = np.random.default_rng(seed)
+    deck = np.array(SMALL_HOLDEM.deck.cards, dtype=np.uint8)
+    return np.stack([generator.permutation(deck)[:num_cards] for _ in range(number)])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 17), st.sampled_from([3, 50, 3500]))
+def test_nearest_centres_agree_with_their_twin(seed, num_centres, num_columns, largest):
+    generator = np.random.default_rng(seed)
+    # Columns move together, as strengths do, but for some noise.
+    middle = generator.integers(0, largest, (num_centres + 30, 1))
+    noise = generator.integers(0, 1 + largest // 4, (num_centres + 30, num_columns))
+    numbers = (middle + noise).astype(np.uint16)
+    centres, rows = numbers[:num_centres], numbers[num_centres:]
+    centres = centres[np.argsort(centres.sum(axis=1), kind="stable")]
+    is_open = generator.random(30) < 0.8
+    found = np.empty(30, dtype=np.int64)
+    tables = ClusterTables(np.zeros(0, dtype=np.int32), {}, centres, ())
+    scratch = np.empty(num_centres, dtype=np.int32)
+    _public_abstraction.nearest_centres(
+        padded(rows), is_open, tables.centre_columns, tables.centre_sums, 1000, scratch, found
+    )
+    expected = [
+        1000 + twin.nearest_centre(row, centres.tolist()) if is_row else -1
+        for row, is_row in zip(rows.tolist(), is_open, strict=True)
+    ]
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("round_index", [0, 1, 2, 3])
+def test_every_hand_has_a_bucket_of_its_public_cluster(round_index):
+    deals = Deals(SMALL_HOLDEM)
+    for board in random_deals(round_index, 40, round_index)[:, 2:]:
+        buckets = abstraction().buckets_on_board(board)
+        blocked = np.isin(SMALL_HOLDEM.deck.hands(2), board).any(axis=1)
+        assert ((buckets == -1) == blocked).all()
+        assert buckets.max() < abstraction().num_buckets(round_index)
+        if round_index > 0:
+            public = clusters().cluster_of_board[deals.boards.index(board[:3], 0)[0]]
+            assert set((buckets[~blocked] // BUCKETS[round_index - 1]).tolist()) == {int(public)}
+
+
+@pytest.mark.parametrize("round_index", [0, 1, 2, 3])
+def test_suits_and_the_order_inside_a_round_do_not_matter(round_index):
+    cards = random_deals(round_index, 200, 10 + round_index)
+    buckets = abstraction().buckets(cards, round_index)
+    generator = np.random.default_rng(round_index)
+    for suits in permutations(range(4)):
+        renamed = (cards & 60) + np.array(suits, dtype=np.uint8)[cards & 3]
+        renamed[:, :2] = generator.permuted(renamed[:, :2], axis=1)
+        renamed[:, 2:5] = generator.permuted(renamed[:, 2:5], axis=1)
+        assert (abstraction().buckets(renamed, round_index) == buckets).all()
+
+
+@pytest.mark.parametrize("round_index", [0, 1, 2, 3])
+def test_all_look_ups_agree(round_index):
+    cards = random_deals(round_index, 25, 20 + round_index)
+    for deal, bucket in zip(cards, abstraction().buckets(cards, round_index), strict=True):
+        on_board = abstraction().buckets_on_board(deal[2:])
+        assert on_board[SMALL_HOLDEM.deck.hand_index(deal[:2].tolist())] == bucket
+        assert abstraction().bucket(format_cards(deal[:2]), format_cards(deal[2:])) == bucket
+
+
+def test_names_and_numbers_of_buckets():
+    assert abstraction().name == f"PUBLIC{NUM_CLUSTERS}-KE-KO 16-12-40-20"
+    assert [abstraction().num_buckets(r) for r in range(4)] == [16, 48, 160, 80]
+    assert len(set(abstraction().buckets_on_board(np.zeros(0, dtype=np.uint8)).tolist())) == 16
+
+
+def test_a_table_round_is_the_clustering_of_its_deals():
+    """Round 2 in one cluster: weights counted deal by deal, the labels of k-means, numbered by strength."""
+    public, rules, features_ = 1, SMALL_HOLDEM, features()
+    deals = Deals(rules)
+    flops = list(combinations(rules.deck.cards, 3))
+    inside = clusters().cluster_of_board[deals.boards.index(np.array(flops, dtype=np.uint8), 0)] == public
+    counts = {}
+    bucket_of_class = {}
+    for flop in np.array(flops, dtype=np.uint8)[inside]:
+        for turn in rules.deck.cards:
+            if turn in flop:
+                continue
+            board = np.array([*flop, turn], dtype=np.uint8)
+            hands = rules.deck.hands(2)[~np.isin(rules.deck.hands(2), board).any(axis=1)]
+            cards = np.concatenate([hands, np.tile(board, (len(hands), 1))], axis=1)
+            found = abstraction().buckets_on_board(board)
+            for c, b in zip(
+                features_.classes.index(cards, 2).tolist(), found[found >= 0].tolist(), strict=True
+            ):
+                counts[c] = counts.get(c, 0) + 1
+                assert bucket_of_class.setdefault(c, b) == b, "a class has one bucket in a cluster"
+    classes = sorted(counts)
+    rows = np.asarray(features_.histograms(2))[classes]
+    tables = abstraction().clusters[public]
+    # The same seed is not to be had from outside; every label must be the nearest of the labels' own means.
+    labels = np.array([bucket_of_class[c] - public * BUCKETS[1] for c in classes])
+    weights = np.array([counts[c] for c in classes])
+    means = np.array([np.average(rows[labels == b], axis=0, weights=weights[labels == b]) for b in range(40)])
+    centres = np.floor(means + 0.5)
+    distance = np.abs(rows[:, None, :].astype(np.int64) - centres).sum(axis=2)
+    assert (distance[np.arange(len(rows)), labels] == distance.min(axis=1)).all()
+    assert np.average(distance.min(axis=1), weights=weights) == pytest.approx(tables.costs[1])
+    # And they are numbered from the weakest to the strongest.
+    assert (np.diff(centres.sum(axis=1)) <= 0).all()
+
+
+def test_the_last_round_takes_the_nearest_centre_of_its_cluster():
+    deals = Deals(SMALL_HOLDEM)
+    for board in random_deals(3, 10, 7)[:, 2:]:
+        public = int(clusters().cluster_of_board[deals.boards.index(board[:3], 0)[0]])
+        centres = abstraction().clusters[public].centres.tolist()
+        found = features().on_board(board)
+        expected = [
+            public * BUCKETS[2] + twin.nearest_centre(row, centres) if is_open else -1
+            for row, is_open in zip(found.ochs.tolist(), found.is_open, strict=True)
+        ]
+        assert abstraction().buckets_on_board(board).tolist() == expected
+
+
+def test_enough_buckets_lose_nothing_but_equal_histograms():
+    built = build_public_abstraction(features(), clusters(), buckets=60_000, only=[2])
+    tables, public = built.clusters[2], clusters().boards(2)
+    deals = Deals(SMALL_HOLDEM)
+    hands = SMALL_HOLDEM.deck.hands(2)
+    seen = {}
+    for place, board in enumerate(deals.boards.cards(0)[public]):
+        for hand, bucket in zip(hands, tables.tables[1][place], strict=True):
+            if bucket == 65535:
+                assert np.isin(hand, board).any()
+                continue
+            row = features().classes.index(np.array([[*hand, *board]], dtype=np.uint8), 1)[0]
+            histogram = features().histograms(1)[row].tobytes()
+            assert seen.setdefault(int(bucket), histogram) == histogram
+    assert tables.costs[:2] == (0.0, 0.0)
+
+
+def test_threads_and_other_clusters_do_not_matter():
+    one = build_public_abstraction(features(), clusters(), buckets=BUCKETS, num_threads=1, only=[3, 1])
+    assert sorted(one.clusters) == [1, 3]
+    other = build_public_abstraction(features(), clusters(), buckets=BUCKETS, num_threads=1, only=[1], seed=1)
+    for number in (1, 3):
+        here, there = one.clusters[number], abstraction().clusters[number]
+        assert here.centres.tobytes() == there.centres.tobytes()
+        assert here.costs == there.costs
+        for round_index in (1, 2):
+            assert here.tables[round_index].tobytes() == there.tables[round_index].tobytes()
+    assert other.clusters[1].tables[2].tobytes() != one.clusters[1].tables[2].tobytes()
+
+
+@pytest.mark.parametrize("num_clusters", [1, 13])
+def test_rhode_island_at_both_extremes(num_clusters):
+    rules = load_game("rhode-island")
+    public = clusters(rules, num_clusters)
+    built = build_public_abstraction(features(rules), public, buckets=(5, 9))
+    assert [built.num_buckets(r) for r in range(3)] == [13, 5 * num_clusters, 9 * num_clusters]
+    board = np.array([4, 21], dtype=np.uint8)
+    for num_cards, size in ((1, 5), (2, 9)):
+        buckets = built.buckets_on_board(board[:num_cards])
+        assert np.count_nonzero(buckets < 0) == num_cards
+        expected = public.cluster_of_board[Deals(rules).boards.index(board[:1], 0)[0]]
+        assert set((buckets[buckets >= 0] // size).tolist()) == {int(expected)}
+
+
+def test_leduc_has_its_special_round_last():
+    rules = load_game("leduc")
+    identity = PublicClusters(np.arange(3, dtype=np.int32), 3, 0.0, 0, True, 0)
+    built = build_public_abstraction(features(rules), identity, buckets=4)
+    assert [built.num_buckets(r) for r in range(2)] == [3, 12]
+    # A pair beats all: K on a board of Q has the other two ranks' buckets below a paired Q.
+    buckets = {hand: built.bucket(hand, "Qs") for hand in ("J", "Qh", "K")}
+    assert buckets["J"] < buckets["K"] < buckets["Qh"]
+
+
+def test_saved_and_loaded_again(tmp_path):
+    abstraction().save(tmp_path / "a")
+    loaded = load_public_abstraction(tmp_path / "a")
+    assert (loaded.name, loaded.game) == (abstraction().name, SMALL_HOLDEM)
+    for round_index in range(4):
+        cards = random_deals(round_index, 100, 30 + round_index)
+        assert (loaded.buckets(cards, round_index) == abstraction().buckets(cards, round_index)).all()
+
+
+def test_a_worker_loads_only_its_own_clusters(tmp_path):
+    abstraction().save(tmp_path / "a")
+    for number in (0, 2, 3):
+        for path in (tmp_path / "a" / f"cluster-{number}").iterdir():
+            path.unlink()
+    loaded = load_public_abstraction(tmp_path / "a", clusters=[1])
+    assert list(loaded.clusters) == [1]
+    flops = Deals(SMALL_HOLDEM).boards.cards(0)
+    mine, others = flops[clusters().boards(1)[0]], flops[clusters().boards(2)[0]]
+    assert (loaded.buckets_on_board(mine) == abstraction().buckets_on_board(mine)).all()
+    with pytest.raises(UsageError, match=r"is in public cluster 2, which is not loaded: 1 are"):
+        loaded.buckets_on_board(others)
+    with pytest.raises(UsageError, match=r"cluster 0 is not at hand: a public abstraction is saved with all"):
+        loaded.save(tmp_path / "b")
+    with pytest.raises(UsageError, match=r"cluster 4 does not exist: .* has 0 to 3"):
+        load_public_abstraction(tmp_path / "a", clusters=[4])
+    with pytest.raises(UsageError, match=r"cannot be read"):
+        load_public_abstraction(tmp_path / "a")
+
+
+def test_no_file_can_change_or_be_missing_unseen(tmp_path):
+    folder = tmp_path / "a"
+    abstraction().save(folder)
+    for path in sorted(folder.rglob("*.*")):
+        content = path.read_bytes()
+        middle = len(content) * 2 // 3
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :])
+        with pytest.raises(UsageError, match="damaged"):
+            load_public_abstraction(folder)
+        path.unlink()
+        with pytest.raises(UsageError, match=r"cannot be read|is not an abstraction"):
+            load_public_abstraction(folder)
+        path.write_bytes(content)
+    load_public_abstraction(folder)
+
+
+def test_an_interrupted_save_leaves_nothing_to_load(tmp_path, monkeypatch):
+    folder = tmp_path / "a"
+    abstraction().save(folder)
+
+    def refuse(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("errai.abstraction.public_abstraction.write_array", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        abstraction().save(folder)
+    with pytest.raises(UsageError, match="is not an abstraction"):
+        load_public_abstraction(folder)
+
+
+def test_the_manifest_says_what_it_is(tmp_path):
+    abstraction().save(tmp_path)
+    manifest = json.loads((tmp_path / "abstraction.json").read_text())
+    assert manifest["kind"] == "public"
+    assert manifest["buckets_per_cluster"] == list(BUCKETS)
+    assert len(manifest["checksums"]) == 2 + NUM_CLUSTERS * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"buckets": 0}, r"buckets of \(0, 0, 0\) a cluster do not fit: 3 numbers of 1 to 65535"),
+        ({"buckets": (5, 5)}, r"buckets of \(5, 5\) a cluster do not fit: 3 numbers"),
+        ({"special_round": 0}, r"round 0 of 'holdem-16' deals no public card"),
+        ({"special_round": 2}, r"boards are clustered: round 2 of 'holdem-16' has"),
+        ({"only": [9]}, r"cluster 9 does not exist"),
+        ({"num_threads": 0}, r"0 threads are impossible"),
+    ],
+)
+def test_bad_builds_are_refused(options, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        build_public_abstraction(features(), clusters(), **options)
+
+
+def test_bad_look_ups_are_refused():
+    for hand, board, sentence in (
+        ("AsKs", "AsQdQh", "As occurs twice"),
+        ("As", "KsQdQh", "'As' has 1 cards: a hand has 2"),
+        ("AsKs", "QdQh", "a board of 2 cards does not belong to a round"),
+        ("2s2d", "KsQdQh", "2s is not in this deck"),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            abstraction().bucket(hand, board)
+    with pytest.raises(UsageError, match="player 2 does not exist"):
+        abstraction().num_buckets(1, player=2)
+    with pytest.raises(UsageError, match="round 4 does not exist"):
+        abstraction().num_buckets(4)
+    empty = PublicClusters(np.zeros_like(clusters().cluster_of_board), 2, 0.0, 0, True, 0)
+    with pytest.raises(UsageError, match="public cluster 1 has no board"):
+        build_public_abstraction(features(), empty)
+
+
+def test_report_is_told_of_every_cluster():
+    told = []
+    build_public_abstraction(features(), clusters(), buckets=3, report=lambda *done: told.append(done))
+    assert told == [(n, NUM_CLUSTERS) for n in range(1, NUM_CLUSTERS + 1)]
