@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from naive import abstraction_public as twin
 
 from errai.abstraction import _public_clusters
+from errai.abstraction.features import BoardSweep
+from errai.abstraction.hands import HandClasses
+from errai.abstraction.kmeans import Metric, assign, cluster
 from errai.abstraction.public_clusters import (
     buckets_of_classes,
     cluster_public_boards,
@@ -174,6 +177,42 @@ def test_example_of_the_paper_on_its_own_hands():
     assert public_differences(transition_table(buckets, deals(), 1))[three, two] == 0
     # For 43 and for 42, a probability of 1 faces 0 in two entries: the most that tables can differ by.
     assert waugh_distances(lambda board: preflop, buckets, deals(), 1)[three, two] == pytest.approx(2.0)
+
+
+@needs_jit
+def test_example_of_the_paper_among_all_hands_and_flops():
+    """The same boards with a base of 100 buckets by k-means over strengths against eight kinds of opponents.
+
+    Both ways find them among the nearest few of the 1,754 others, but by algorithm 2 they are nearly equal,
+    less than a tenth of the median distance apart, and by Waugh's tables more than half of it, because
+    every hand whose own bucket differs from board to board counts in full.
+    """
+    boards, weights = deals().boards.cards(0), deals().boards.weights(0)
+    classes = HandClasses(load_game("holdem-2-4"))
+    hole = classes.index(classes.hands, 0)
+    strengths, beaten, _ = BoardSweep(classes, None, 0).sweep(boards)
+    is_open = strengths >= 0
+    # Kinds of opponents: hole cards by how many hands they beat on a flop, in eight parts.
+    mean = (weights @ (beaten * is_open)) / (weights @ is_open)
+    opponents = np.argsort(np.argsort(np.bincount(hole, mean) / np.bincount(hole))) * 8 // 169
+    rows = BoardSweep(classes, opponents, 8).sweep(boards)[2][is_open]
+    some = np.random.default_rng(0).choice(len(rows), 20_000, replace=False)
+    ones = np.ones(len(some), dtype=np.int64)
+    centres = cluster(rows[some], ones, 100, Metric.L2, max_iterations=10).centres
+    buckets = np.full(is_open.shape, -1, dtype=np.int64)
+    buckets[is_open] = assign(rows, centres, Metric.L2)[0]
+
+    def on_board(board):
+        return buckets[deals().boards.index(board, 0)[0]]
+
+    three, two = flop_number("AhKs3d"), flop_number("AhKs2d")
+    for distances, least, most in (
+        (public_distances(transition_table(on_board, deals(), 1)), 0, 1 / 10),
+        (waugh_distances(lambda board: hole, on_board, deals(), 1), 1 / 2, 1),
+    ):
+        apart = distances[three, two] / np.median(distances[three])
+        assert least < apart < most
+        assert np.count_nonzero(distances[three] < distances[three, two]) < 10
 
 
 @settings(max_examples=60, deadline=None)
