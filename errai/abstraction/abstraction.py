@@ -1,8 +1,8 @@
 """An abstraction of a game's cards: which hands look alike to a player, in each round.
 
-On disk it is a folder: arrays of the rounds (`PLAYER-ROUND-NAME.array`) and `abstraction.json`, which is written last
-and names every array with its checksum, so that nothing half-written is taken for whole. It needs no
-feature cache to be used. Tables are memory-mapped.
+On disk it is a folder: arrays of the rounds (`PLAYER-ROUND-NAME.array`) and `abstraction.json`, which is
+written last and names every array with its checksum, so that nothing half-written is taken for whole. It
+needs no feature cache to be used. Tables are memory-mapped.
 """
 
 import json
@@ -93,7 +93,9 @@ class Abstraction:
         cards = self.game.deck.parse(hand + board)
         hole, public = self.game.deck.parse(hand), self.game.deck.parse(board)
         if len(hole) != num_hole:
-            raise UsageError(f"'{hand}' is not a hand of '{self.game.name}': {num_hole} hole cards are allowed")
+            raise UsageError(
+                f"'{hand}' is not a hand of '{self.game.name}': {num_hole} hole cards are allowed"
+            )
         round_index = self.classes.round_of_board(len(public))
         return int(self.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0])
 
@@ -175,7 +177,9 @@ class AbstractionWriter:
 
     def write_round(self, player: int, r: int, buckets: RoundBuckets, statistics: dict[str, Any]) -> None:
         """Write a round, and a note of it with which an interrupted build goes on."""
-        checksums = {name: self._write(f"{player}-{r}-{name}", array) for name, array in buckets.arrays.items()}
+        checksums = {
+            name: self._write(f"{player}-{r}-{name}", array) for name, array in buckets.arrays.items()
+        }
         entry = {
             "kind": buckets.kind,
             "num_buckets": buckets.num_buckets,
@@ -311,19 +315,19 @@ def signed_json(manifest: dict[str, Any]) -> str:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read and verify the manifest of a saved abstraction."""
     try:
-        text = (folder / MANIFEST_NAME).read_text()
+        content = (folder / MANIFEST_NAME).read_bytes()
     except OSError:
         raise UsageError(
-            f"'{folder}' is not an abstraction: a folder of 'errai abstract build' that was finished is allowed"
+            f"'{folder}' is not an abstraction: a finished folder of 'errai abstract build' is allowed"
         ) from None
     try:
-        manifest: dict[str, Any] = json.loads(text)
+        manifest: dict[str, Any] = json.loads(content)
         checksum = manifest.pop("checksum")
-    except (ValueError, KeyError, AttributeError):
+    except (ValueError, KeyError, AttributeError, TypeError):
         raise UsageError(f"'{folder / MANIFEST_NAME}' is damaged: it is not what was written") from None
     if manifest.get("format") != FORMAT:
         raise UsageError(
-            f"'{folder}' has format version {manifest.get('format')}: version {FORMAT} is allowed, build it again"
+            f"'{folder}' has format version {manifest.get('format')}: version {FORMAT} is allowed"
         )
     if checksum != _checksum(manifest):
         raise UsageError(f"'{folder / MANIFEST_NAME}' is damaged: it does not fit its checksum")

@@ -1,10 +1,10 @@
 """Building an abstraction: a recipe and features in, buckets of every hand out.
 
-A round that is clustered *alone* gets a table over classes of (hole cards, unordered board); every class counts
-with the deals that it stands for. A round that *recalls* solves one small problem for each bucket of the
-round before, over the deals that lead there: "Perfect and imperfect recall" in chapter 5 of Johanson's thesis.
-Where these deals are too many for a table (hold'em's river), the parts of each bucket are made from a
-random sample of deals, and a hand is put into the nearest part when it is looked up.
+A round that is clustered *alone* gets a table over classes of (hole cards, unordered board); every class
+counts with the deals that it stands for. A round that *recalls* solves one small problem for each bucket of
+the round before, over the deals that lead there (Johanson's thesis, chapter 5, "Perfect and imperfect
+recall"). Where these deals are too many for a table (hold'em's river), the parts of each bucket are made
+from a random sample of deals, and a hand is put into the nearest part when it is looked up.
 
 Rounds are built in an order in which each finds what it needs: recall the round before, potential-aware
 buckets the round after. Each finished round is on disk before the next begins, so a build that is
@@ -53,7 +53,7 @@ class BuildOptions:
         seed: of everything random.
         restarts: independent k-means runs, of which the best is kept.
         max_iterations: Lloyd steps of a run.
-        sample_size: rows that k-means trains on before it sees all of them; by the number of buckets without it.
+        sample_size: rows that k-means trains on before it sees all; by the number of buckets without it.
         full_passes: Lloyd steps over all rows after that.
         num_threads: all cores without it; the result does not depend on it.
     """
@@ -87,7 +87,7 @@ def build_abstraction(
         recipes: one for both players, or one for each.
         features: of the game.
         options: how much work to put in.
-        out: folder to save it in, round by round; what an interrupted build of the same has left there is used.
+        out: folder to save it in, round by round; what an interrupted build of the same left there is used.
         report: called with what is being done, steps done and steps in all.
     """
     options = options or BuildOptions()
@@ -111,7 +111,7 @@ def build_abstraction(
                 continue
             began = perf_counter()
             side.build(r)
-            side.statistics[r]["seconds"] = round(perf_counter() - began, 1)
+            side.statistics[r] |= {"seconds": round(perf_counter() - began, 1), "seed": options.seed}
             if writer is not None:
                 writer.write_round(player, r, side.rounds[r], side.statistics[r])
         players.append(tuple(side.rounds[r] for r in range(len(recipe.rounds))))
@@ -224,8 +224,8 @@ class _Side:
             return
         if r != self.last_round:
             raise UsageError(
-                f"round {r} of '{self.recipe.rules.name}' has {self.deals.num_rows(r):,} deals, too many for a "
-                f"table with recall: at most {MAX_DEALS_IN_A_TABLE:,} are allowed before the last round"
+                f"round {r} of '{self.recipe.rules.name}' has {self.deals.num_rows(r):,} deals, too many for "
+                f"a table with recall: at most {MAX_DEALS_IN_A_TABLE:,} are allowed before the last round"
             )
         wanted = DEALS_SAMPLED_A_BUCKET * parent.num_buckets
         size = min(max(MIN_DEALS_SAMPLED, wanted), MAX_DEALS_SAMPLED)
@@ -286,7 +286,9 @@ class _Side:
                 labels[members] = found.labels
                 continue
             points = rows.of_classes(classes)
-            labels[members], centres, clustering = self._cluster_members(points, weights, num_parts, rows.metric, r, p)
+            labels[members], centres, clustering = self._cluster_members(
+                points, weights, num_parts, rows.metric, r, p
+            )
             clusterings.append(clustering)
             parts[p] = centres
             if r == self.last_round and recipe.method is Method.EARTH_MOVER:
@@ -299,7 +301,7 @@ class _Side:
     def _cluster_members(
         self, points: Array, weights: Array, num_parts: int, metric: Metric, r: int, p: int
     ) -> tuple[Array, Array, Clustering]:
-        """Cluster the deals of one parent: on a sample where they are many, then the nearest centre for all."""
+        """Cluster the deals of one parent, on a sample where they are many."""
         most = max(MIN_ROWS_TO_TRAIN, ROWS_TO_TRAIN_A_PART * num_parts)
         train, train_weights = points, weights
         if len(points) > most:
@@ -333,6 +335,7 @@ class _Side:
     ) -> Clustering:
         """Cluster classes by their histograms over the next round's buckets."""
         from errai.abstraction.potential_aware import cluster_potential
+
         following = self.rounds[r + 1]
         ahead = self.recipe.rounds[r + 1].method
         next_rows = self._rows(r + 1, ahead)

@@ -83,8 +83,8 @@ def build_features(
     Args:
         plan: which features.
         num_threads: all cores without it; the numbers do not depend on it.
-        report: called with a stage's name, steps done and steps in all about once a second; an exception of its own ends the
-            build, which can be taken up again later.
+        report: called with a stage's name, steps done and steps in all about once a second; an exception of
+            its own ends the build, which can be taken up again later.
     """
     if plan.is_complete():
         return Features(plan)
@@ -343,7 +343,7 @@ def _from_weakest(
     mean = np.bincount(labels, weights=weakness, minlength=num_clusters) / sizes
     number = np.empty(num_clusters, dtype=np.uint16)
     number[np.argsort(-mean, kind="stable")] = np.arange(num_clusters)
-    return number[labels]
+    return np.asarray(number[labels])
 
 
 def _board_round(plan: FeaturePlan, r: int) -> int:

@@ -1,9 +1,11 @@
 """Percentile buckets: hands sorted by one number and cut into parts of equal weight.
 
-Percentile hand strength (Zinkevich, Johanson, Bowling and Piccione, 2007; chapter 5 of Johanson's thesis). Hands
-with equal numbers are never separated, so some buckets may stay empty: hold'em's river has only 1,950
-different strengths. The bucket of a number is where the middle of its weight falls.
+Percentile hand strength (Zinkevich, Johanson, Bowling and Piccione, 2007; chapter 5 of Johanson's thesis).
+Hands with equal numbers are never separated, so some buckets may stay empty: hold'em's river has only
+1,950 different strengths. The bucket of a number is where the middle of its weight falls.
 """
+
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +46,7 @@ def nested_percentiles(
     buckets = outer * nested[1]
     order = np.argsort(outer, kind="stable")
     ends = np.searchsorted(outer[order], np.arange(nested[0] + 1))
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in pairwise(ends):
         members = order[begin:end]
         if len(members):
             buckets[members] += percentile_buckets(second_values[members], weights[members], nested[1])

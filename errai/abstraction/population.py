@@ -95,9 +95,7 @@ def sampled_deals(
     return Population(parents, of_class, np.ones(size, dtype=np.uint16))
 
 
-def random_deals(
-    classes: HandClasses, r: int, size: int, rng: np.random.Generator
-) -> npt.NDArray[np.uint8]:
+def random_deals(classes: HandClasses, r: int, size: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     """Return random deals of a round: uint8[N, hole + board]."""
     deck = np.array(classes.rules.deck.cards, dtype=np.uint8)
     num_cards = classes.rules.num_hole_cards + classes.num_board_cards(r)

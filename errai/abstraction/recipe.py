@@ -107,7 +107,9 @@ class Recipe:
                     f"1 to {most:,} are allowed, the number of its hands"
                 )
             if recipe.nested is not None and recipe.nested[0] * recipe.nested[1] != recipe.num_buckets:
-                raise UsageError(f"{recipe.nested} nested percentiles do not make {recipe.num_buckets} buckets")
+                raise UsageError(
+                    f"{recipe.nested} nested percentiles do not make {recipe.num_buckets} buckets"
+                )
             if recipe.recall and r == 0:
                 raise UsageError("round 0 has nothing to recall: there is no round before it")
             if recipe.method is Method.POTENTIAL_AWARE:
@@ -115,9 +117,13 @@ class Recipe:
 
     def _verify_potential(self, r: int) -> None:
         if r == self.rules.num_rounds - 1:
-            raise UsageError(f"PA looks at the next round's buckets: round {r} is the last and has none after it")
+            raise UsageError(
+                f"PA looks at the next round's buckets: round {r} is the last and has none after it"
+            )
         if r == 0:
-            raise UsageError("PA is not made for round 0, which has few hands: 'C', 'KE' or 'PHS' are allowed")
+            raise UsageError(
+                "PA is not made for round 0, which has few hands: 'C', 'KE' or 'PHS' are allowed"
+            )
         if self.rounds[r + 1].recall or self.rounds[r + 1].method is Method.CANONICAL:
             raise UsageError(
                 f"PA in round {r} needs round {r + 1} clustered alone: "
@@ -130,7 +136,7 @@ class Recipe:
         match = _NAME.fullmatch(name)
         if match is None:
             raise UsageError(
-                f"'{name}' is not the name of an abstraction: one such as 'IR-KE-KO 169-200-200-200' is allowed"
+                f"'{name}' is not an abstraction's name: one such as 'IR-KE-KO 169-200-200-200' is allowed"
             )
         recall = _parse_recall(match[1], rules.num_rounds)
         methods = _parse_methods(match[2].split("-"), rules.num_rounds)
@@ -166,7 +172,7 @@ class Recipe:
         return f"{head}-{'-'.join(methods)} {'-'.join(map(self._size_text, range(len(self.rounds))))}"
 
     def _size_text(self, r: int) -> str:
-        """Return a round's size; that of a lossless round where the order of the board says nothing is a number."""
+        """Return a round's size; a number for a lossless round in which the board has no order."""
         size = HandClasses(self.rules).size(r)
         if self.rounds[r].method is Method.CANONICAL and size == Deals(self.rules).num_rows(r):
             return str(size)
@@ -200,7 +206,8 @@ def _parse_recall(text: str, num_rounds: int) -> list[bool]:
     if len(upper) == num_rounds and set(upper) <= {"P", "I"}:
         return [letter == "P" for letter in upper]
     raise UsageError(
-        f"'{text}' is not a kind of recall: PR, IR, or a letter P or I for each of {num_rounds} rounds is allowed"
+        f"'{text}' is not a kind of recall: PR, IR, or a letter P or I for each of {num_rounds} rounds "
+        "is allowed"
     )
 
 

@@ -3,9 +3,9 @@
 - `Lossless`: the number of the canonical deal; no table.
 - `ClassTable`: a table over classes of (hole cards, unordered board), for rounds that are clustered alone.
 - `DealTable`: a table over canonical deals, whose rounds are told apart, for rounds that recall.
-- `RefinedStrength`, `RefinedOchs`: for a last round that recalls, whose 2.4 billion deals no table could hold: the
-  bucket before it, refined by the hand's strength or by the nearest of that bucket's centres. The features
-  come from one sweep over the hands of the board, which takes no longer than the look-ups would.
+- `RefinedStrength`, `RefinedOchs`: for a last round that recalls, whose 2.4 billion deals no table could
+  hold: the bucket before it, refined by the hand's strength or by the nearest of that bucket's centres. The
+  features come from one sweep over the hands of the board, which takes no longer than look-ups would.
 """
 
 from abc import ABC, abstractmethod

@@ -1,0 +1,318 @@
+"""Features of hands against slow twins, other people's evaluators and published figures."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from errai.abstraction import _features as kernels
+from errai.abstraction import feature_build
+from errai.abstraction.feature_build import build_features, estimate_seconds
+from errai.abstraction.features import NUM_BINS, OCHS_SCALE, BoardSweep, FeaturePlan, Features
+from errai.abstraction.hands import HandClasses
+from errai.cards.equity import equity
+from errai.errors import UsageError
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
+from tests.naive import abstraction_features as naive
+
+needs_jit = pytest.mark.skipif(
+    numba.config.DISABLE_JIT, reason="134,459 boards are too many for plain Python"
+)
+
+
+def rules_of(name: str) -> PokerRules:
+    rules = load_game(name)
+    assert isinstance(rules, PokerRules)
+    return rules
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def naive_cumulative(values: list[int], plan: FeaturePlan) -> list[int]:
+    return naive.cumulative_histogram(values, plan.bin_width, NUM_BINS)
+
+
+@pytest.mark.parametrize(("game", "num_clusters"), [("leduc", 2), ("kuhn", 2), ("rhode-island", 4)])
+def test_whole_small_games_against_the_twin(cache: Path, game: str, num_clusters: int) -> None:
+    rules = rules_of(game)
+    plan = FeaturePlan(rules, num_clusters)
+    features = build_features(plan)
+    classes = plan.classes
+    hands = [tuple(hand) for hand in classes.hands.tolist()]
+    of_class = features.opponent_clusters[classes.index(classes.hands, 0)]
+    cluster_of = dict(zip(hands, of_class.tolist(), strict=True))
+    rng = np.random.default_rng(5)
+    for r in range(rules.num_rounds):
+        size = classes.size(r)
+        for number in sorted(set(rng.integers(size, size=min(size, 12)).tolist())):
+            cards = classes.unindex(number, r)[0].tolist()
+            hand, board = tuple(cards[: rules.num_hole_cards]), cards[rules.num_hole_cards :]
+            boards = list(naive.runouts(rules, hand, board))
+            values = [naive.half_hands_beaten(rules, hand, whole) for whole in boards]
+            assert len(values) == plan.runouts(r)
+            assert features.strength(r)[number] == sum(values)
+            assert features.squared(r)[number] == sum(value**2 for value in values)
+            if r < plan.last_round:
+                row = features.histograms(r)[number]
+                assert row.tolist() == naive_cumulative(values, plan)
+                mean = Fraction(sum(values), plan.max_strength * len(values))
+                assert abs(features.histogram_mean(row, r) - float(mean)) < 1e-15
+                continue
+            expected = naive.chances_against_clusters(rules, hand, board, cluster_of, num_clusters)
+            whole_chance = Fraction(values[0], plan.max_strength)
+            for c, chance in enumerate(expected):
+                wanted = (chance if chance is not None else whole_chance) * OCHS_SCALE
+                assert abs(features.ochs(r)[number, c] - wanted) <= Fraction(1, 2)
+
+
+def test_deals_count_every_deal_once(cache: Path) -> None:
+    plan = FeaturePlan(rules_of("rhode-island"), 4)
+    features = build_features(plan)
+    for r, deals in enumerate((52, 52 * 51, 52 * 51 * 50 // 2)):
+        assert int(features.deals(r).sum(dtype=np.int64)) == deals
+        cards = plan.classes.unindex(np.arange(plan.classes.size(r)), r)
+        assert (plan.classes.index(cards, r) == np.arange(plan.classes.size(r))).all()
+
+
+def test_earlier_ochs_is_the_mean_over_what_may_come(cache: Path) -> None:
+    plan = FeaturePlan(rules_of("rhode-island"), 4)
+    features = build_features(plan)
+    classes = plan.classes
+    for number in (0, 100, 300):
+        hand, up = classes.unindex(number, 1)[0].tolist()
+        following = [[hand, up, card] for card in plan.rules.deck.cards if card not in (hand, up)]
+        rows = features.ochs(2)[classes.index(np.array(following, dtype=np.uint8), 2)]
+        assert np.abs(features.ochs(1)[number] - rows.mean(axis=0)).max() <= 0.5
+
+
+def test_hold_em_boards_against_another_evaluator() -> None:
+    """Strength and OCHS of all 1,081 hands of a river board, by phevaluator's ranks and plain counting."""
+    from phevaluator import evaluate_cards  # type: ignore[import-untyped]
+
+    classes = HandClasses(rules_of("limit-holdem"))
+    rng = np.random.default_rng(11)
+    clusters = rng.integers(8, size=169)
+    sweep = BoardSweep(classes, clusters, 8)
+    hands = classes.hands.tolist()
+    of_hand = clusters[classes.index(classes.hands, 0)]
+    for _ in range(1 if numba.config.DISABLE_JIT else 3):
+        board = rng.choice(52, 5, replace=False).astype(np.uint8)
+        features = sweep.features(board)
+        # phevaluator's numbers of cards are ours; its smallest rank is the best hand.
+        ranks = [
+            evaluate_cards(*map(int, board), *hand) if not set(hand) & set(board.tolist()) else None
+            for hand in hands
+        ]
+        assert features.is_open.tolist() == [rank is not None for rank in ranks]
+        for i in rng.choice(1326, 40, replace=False).tolist():
+            if ranks[i] is None:
+                continue
+            won, met = np.zeros(8), np.zeros(8)
+            for j, rank in enumerate(ranks):
+                if rank is not None and not set(hands[i]) & set(hands[j]):
+                    won[of_hand[j]] += (ranks[i] < rank) + 0.5 * (ranks[i] == rank)
+                    met[of_hand[j]] += 1
+            assert met.sum() == 990
+            assert features.strength[i] == 2 * won.sum()
+            assert np.abs(features.ochs[i] / OCHS_SCALE - won / met).max() <= 0.5001 / OCHS_SCALE
+
+
+def test_a_cluster_without_hands_gets_the_chance_against_all() -> None:
+    classes = HandClasses(rules_of("limit-holdem"))
+    aces = int(classes.index(np.array([classes.rules.deck.parse("AsAh")], dtype=np.uint8), 0)[0])
+    clusters = np.zeros(169, dtype=np.uint16)
+    clusters[aces] = 1
+    board = np.array(classes.rules.deck.parse("AsAhKd7c2c"), dtype=np.uint8)
+    features = BoardSweep(classes, clusters, 2).features(board)
+    hand = classes.rules.deck.hand_index(classes.rules.deck.parse("AdQc"))
+    whole = features.strength[hand] / 1980
+    assert abs(features.ochs[hand, 1] / OCHS_SCALE - whole) <= 0.5 / OCHS_SCALE  # no two aces are left
+
+
+@pytest.fixture(scope="module")
+def hole_cards() -> tuple[FeaturePlan, np.ndarray, np.ndarray]:
+    """Cumulative histograms of the 169 hands, and how often each river strength occurs."""
+    plan = FeaturePlan(rules_of("limit-holdem"))
+    sweep = BoardSweep(plan.classes, None, 0)
+    boards = plan.classes.boards(3)
+    cards, weights = boards.cards(0), boards.weights(0)
+    partial, steps = (np.zeros((169, NUM_BINS + 1), dtype=np.int64) for _ in range(2))
+    seen = np.zeros(plan.max_strength + 1, dtype=np.int64)
+    for begin in range(0, len(cards), 256):
+        chunk = slice(begin, begin + 256)
+        strengths, h2, _ = sweep.sweep(cards[chunk])
+        kernels.add_first_round(
+            strengths, h2, weights[chunk], sweep.class_of_hand, plan.bin_width, partial, steps
+        )
+        seen += np.bincount(h2[strengths >= 0], minlength=len(seen))
+    hands = np.bincount(sweep.class_of_hand, minlength=169)
+    rows = (partial + np.cumsum(steps, axis=1))[:, :NUM_BINS]
+    assert (rows % hands[:, np.newaxis] == 0).all()
+    return plan, rows // hands[:, np.newaxis], seen
+
+
+def row_of(plan: FeaturePlan, rows: np.ndarray, hand: str) -> np.ndarray:
+    cards = np.array([plan.rules.deck.parse(hand)], dtype=np.uint8)
+    return np.asarray(rows[plan.classes.index(cards, 0)[0]])
+
+
+def expected_strength(plan: FeaturePlan, row: np.ndarray) -> Fraction:
+    runouts = plan.runouts(0)
+    halves = NUM_BINS * plan.bin_width * runouts - int(row.sum())
+    return Fraction(halves, runouts * plan.max_strength)
+
+
+def earth_movers(plan: FeaturePlan, rows: np.ndarray, first: str, second: str) -> float:
+    gap = np.abs(row_of(plan, rows, first) - row_of(plan, rows, second)).sum()
+    return float(gap / (plan.runouts(0) * plan.max_strength))
+
+
+@needs_jit
+def test_the_river_has_1950_strengths(hole_cards: tuple[FeaturePlan, np.ndarray, np.ndarray]) -> None:
+    """THESIS section 11.3.1: "only 1950 possible E[HS] values on the river".
+
+    A strength is 2 x beaten + tied of 990 hands, so 1,981 values are conceivable; 31 of them never occur.
+    24 of them lie above 1,890, all odd: an odd number needs an odd number of ties, and a hand near the top
+    ties with hands of the same ranks in other suits, which come in even numbers unless a flush is about.
+    """
+    plan, _, seen = hole_cards
+    assert plan.max_strength == 1980
+    assert int((seen > 0).sum()) == 1950
+    missing = np.flatnonzero(seen == 0)
+    assert len(missing) == 31
+    high = missing[missing > 1890]
+    assert len(high) == 24
+    assert (high % 2 == 1).all()
+    assert seen[0] > 0
+    assert seen[1980] > 0
+
+
+@needs_jit
+def test_figure_5_2_of_the_thesis(hole_cards: tuple[FeaturePlan, np.ndarray, np.ndarray]) -> None:
+    """By earth mover's distance pairs go with pairs and suited connectors with their like; by E[HS] not."""
+    plan, rows, _ = hole_cards
+    strength = {
+        hand: float(expected_strength(plan, row_of(plan, rows, hand)))
+        for hand in ("4s4h", "6s6h", "TsJs", "QsKs")
+    }
+    assert earth_movers(plan, rows, "4s4h", "6s6h") < earth_movers(plan, rows, "4s4h", "TsJs")
+    assert earth_movers(plan, rows, "TsJs", "QsKs") < earth_movers(plan, rows, "TsJs", "4s4h")
+    assert abs(strength["4s4h"] - strength["TsJs"]) < abs(strength["4s4h"] - strength["6s6h"])
+    assert abs(strength["TsJs"] - strength["4s4h"]) < abs(strength["TsJs"] - strength["QsKs"])
+    for first in strength:
+        for second in strength:
+            gap = abs(strength[first] - strength[second])
+            assert earth_movers(plan, rows, first, second) >= gap - 1e-12
+
+
+@needs_jit
+def test_expected_strength_of_two_hands(hole_cards: tuple[FeaturePlan, np.ndarray, np.ndarray]) -> None:
+    plan, rows, _ = hole_cards
+    assert (
+        abs(float(expected_strength(plan, row_of(plan, rows, "AsAh"))) - equity(("AsAh", "random")).equity)
+        < 1e-12
+    )
+    # The mean over all hands against a random hand is a half, to the last digit.
+    hands = np.bincount(plan.classes.index(plan.classes.hands, 0))
+    total = sum(int(n) * expected_strength(plan, row) for n, row in zip(hands, rows, strict=True))
+    assert total / 1326 == Fraction(1, 2)
+
+
+@pytest.mark.slow
+def test_expected_strength_of_twenty_hands(hole_cards: tuple[FeaturePlan, np.ndarray, np.ndarray]) -> None:
+    """Against the exact enumeration of `errai.cards.equity`, which shares no table with the features."""
+    plan, rows, _ = hole_cards
+    rng = np.random.default_rng(2)
+    deck = plan.rules.deck
+    for number in rng.choice(169, 20, replace=False).tolist():
+        from errai.cards.deck import format_cards
+
+        hand = format_cards(plan.classes.unindex(number, 0)[0])
+        exact = equity((hand, "random")).equity
+        assert abs(float(expected_strength(plan, rows[number])) - exact) < 1e-12, hand
+    assert deck.size == 52
+
+
+def test_interrupted_builds_go_on_with_the_same_bytes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 16)
+    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 500)
+    monkeypatch.setattr("errai.abstraction.workers.SECONDS_BETWEEN_REPORTS", 0.0)
+    rules = rules_of("rhode-island")
+    whole = {path.name: path.read_bytes() for path in _built(FeaturePlan(rules, 4), cache / "a", monkeypatch)}
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(cache / "b"))
+    plan = FeaturePlan(rules, 4)
+    attempts = 0
+    while not plan.is_complete():
+        attempts += 1
+        seen: set[tuple[str, int]] = set()
+
+        def interrupt(stage: str, done: int, total: int, seen: set[tuple[str, int]] = seen) -> None:
+            seen.add((stage, done))
+            if len(seen) > 20 and done < total:  # the first stage begins anew each time: let it pass
+                raise KeyboardInterrupt
+
+        try:
+            build_features(plan, num_threads=2, report=interrupt)
+        except KeyboardInterrupt:
+            assert not plan.is_complete()
+            with pytest.raises(UsageError, match="errai abstract features rhode-island"):
+                Features(plan)
+    assert attempts >= 3
+    again = {path.name: path.read_bytes() for path in plan.folder.glob("*.array")}
+    assert again == whole
+    assert not list(plan.folder.glob(".*partial")), "nothing half-written is left"
+
+
+def _built(plan: FeaturePlan, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(folder))
+    build_features(plan, num_threads=1)
+    return list(plan.folder.glob("*.array"))
+
+
+def test_features_are_the_same_on_one_and_two_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 8)
+    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 500)
+    found = []
+    for num_threads in (1, 2):
+        monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / str(num_threads)))
+        plan = FeaturePlan(rules_of("rhode-island"), 3)
+        build_features(plan, num_threads)
+        found.append({path.name: path.read_bytes() for path in plan.folder.glob("*.array")})
+    assert found[0] == found[1]
+    assert len(found[0]) == 5 + 5 + 3 + 1
+
+
+def test_costs_are_known_before() -> None:
+    plan = FeaturePlan(rules_of("limit-holdem"))
+    assert [plan.classes.size(r) for r in range(4)] == [169, 1_286_792, 13_960_050, 123_156_254]
+    assert 4.3e9 < plan.disk_bytes < 4.5e9
+    assert 60 < estimate_seconds(plan, 2) < 600
+    assert [plan.runouts(r) for r in range(4)] == [2_118_760, 1081, 46, 1]
+    assert FeaturePlan(rules_of("nolimit-holdem")).fingerprint == plan.fingerprint
+    assert FeaturePlan(rules_of("limit-holdem"), 5).fingerprint != plan.fingerprint
+
+
+def test_bad_input() -> None:
+    with pytest.raises(UsageError, match="170 opponent clusters are impossible: 1 to 169 are allowed"):
+        FeaturePlan(rules_of("limit-holdem"), 170)
+    with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round"):
+        HandClasses(rules_of("limit-holdem")).round_of_board(2)
+
+
+def test_a_cache_of_another_format_is_refused(cache: Path) -> None:
+    plan = FeaturePlan(rules_of("leduc"), 2)
+    build_features(plan)
+    other = FeaturePlan(rules_of("leduc"), 3)
+    build_features(other)
+    (plan.folder / "strength-0.array").write_bytes((other.folder / "strength-0.array").read_bytes())
+    with pytest.raises(UsageError, match="was made by another configuration"):
+        Features(plan).strength(0)
