@@ -11,11 +11,11 @@ Their flagship: 60 clusters of the 1,755 canonical flops from a base of 5,000 fl
    each to the cluster with the smallest *sum* of distances to its boards (algorithm 3).
 
 `waugh_distances` is the older way, for comparison: the L2 distance between tables of the probability of going
-from each bucket of the round before to each bucket of this one. The paper's example, AhKs3d and AhKs2d, with a
-base of 169 and 5,000 buckets (k-means under the earth mover's distance): algorithm 2 puts them 0.33 apart, a
-third of the median distance of AhKs3d to other flops, Waugh's tables 10.2, two thirds of it. Coarser bases
-set the two further apart (100 buckets: 4% and 58%). Both rank AhKs2d among the nearest few flops: by Waugh's
-tables no flop at all is near.
+from each bucket of the round before to each bucket of this one. The paper's example, AhKs3d and AhKs2d, with
+a base of 169 and 5,000 buckets (k-means under the earth mover's distance): algorithm 2 puts them 0.33 apart,
+a third of the median distance of AhKs3d to other flops, Waugh's tables 10.2, two thirds of it. With coarser
+bases the two ways differ more (100 buckets by strength: 4% and 58%). Both rank AhKs2d among the nearest few
+flops: by Waugh's tables no flop at all is near.
 
 Where the paper is silent, or does not work as printed:
 
