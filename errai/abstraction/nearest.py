@@ -74,6 +74,8 @@ class Centres:
         self.num_centres, self.num_columns = centres.shape
         self.squared = metric is Metric.L2
         self.padded = padded_rows(centres)
+        self._columns = np.zeros((-(-self.num_columns // 4) * 4, self.num_centres), dtype=np.uint16)
+        self._columns[: self.num_columns] = centres.T
         bounded = metric is Metric.L1 and self.num_columns >= MIN_COLUMNS_TO_BOUND
         self.group_size = -(-self.num_columns // _kmeans.NUM_GROUPS) if bounded else 0
         self.group_sums = np.zeros((self.num_centres, _kmeans.NUM_GROUPS), dtype=np.int32)
@@ -97,7 +99,8 @@ class Centres:
         """Return the smallest keys of `distance_table` for some centres, ascending."""
         num_neighbours = self.neighbours.shape[1]
         keys = np.empty((end - begin, self.num_centres), dtype=np.int64)
-        _kmeans.distance_table(self.padded, begin, self.squared, keys)
+        totals = np.empty(_kmeans.CENTRES_PER_STRIP, dtype=np.int32)
+        _kmeans.distance_table(self._columns, begin, self.squared, totals, keys)
         if num_neighbours < self.num_centres - 1:
             keys.partition(num_neighbours, axis=1)
             keys = keys[:, :num_neighbours]
