@@ -28,6 +28,7 @@ from errai.abstraction.features import Features
 from errai.abstraction.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.abstraction.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.population import Population, all_deals, sampled_deals
+from errai.abstraction.potential_aware import PotentialClustering, cluster_potential
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RefinedOchs, RefinedStrength
 from errai.abstraction.rows import HandRows
@@ -332,10 +333,8 @@ class _Side:
 
     def _cluster_potential(
         self, rows: HandRows, classes: Array, weights: Array, num_buckets: int, r: int
-    ) -> Clustering:
+    ) -> PotentialClustering:
         """Cluster classes by their histograms over the next round's buckets."""
-        from errai.abstraction.potential_aware import cluster_potential
-
         following = self.rounds[r + 1]
         ahead = self.recipe.rounds[r + 1].method
         next_rows = self._rows(r + 1, ahead)
@@ -347,6 +346,7 @@ class _Side:
             num_buckets,
             seed=self._seed(r),
             restarts=self.options.restarts,
+            sample_size=self.options.sample_size,
             max_iterations=self.options.max_iterations,
             num_threads=self.options.num_threads,
             report=self._report(r),

@@ -9,6 +9,7 @@
 """
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -107,21 +108,22 @@ class _Refined(RoundBuckets):
     def __init__(self, parent: RoundBuckets, num_parent_cards: int, num_hole: int, sweep: BoardSweep) -> None:
         self._parent, self._num_parent_cards = parent, num_parent_cards
         self._num_hole, self._sweep = num_hole, sweep
-        self._hand_number = {tuple(hand): i for i, hand in enumerate(sweep.hands.tolist())}
+        # Number of a hand by its two cards in any order; hands of one card are found by that card twice.
+        self._hand_number = np.zeros((256, 256), dtype=np.int64)
+        first, last = sweep.hands[:, 0], sweep.hands[:, -1]
+        self._hand_number[first, last] = self._hand_number[last, first] = np.arange(len(sweep.hands))
 
     def of_deals(self, cards: Cards) -> Numbers:
         """Sweep the hands of each board, and refine."""
         parents = self._parent.of_deals(np.ascontiguousarray(cards[:, : self._num_parent_cards]))
         boards = np.sort(cards[:, self._num_hole :], axis=1)
-        different, place = np.unique(boards, axis=0, return_inverse=True)
-        order = np.argsort(place.reshape(-1), kind="stable")
-        ends = np.searchsorted(place.reshape(-1)[order], np.arange(len(different) + 1))
+        order = np.lexsort(boards.T)
+        ordered = boards[order]
+        begins = np.flatnonzero(np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1)))
         found = np.empty(len(cards), dtype=np.int64)
-        for board, begin, end in zip(different, ends[:-1], ends[1:], strict=True):
-            rows = order[begin:end]
-            hands = np.array(
-                [self._hand_number[tuple(hand)] for hand in np.sort(cards[rows, : self._num_hole]).tolist()]
-            )
+        for begin, end in pairwise(np.append(begins, len(cards)).tolist()):
+            rows, board = order[begin:end], ordered[begin]
+            hands = self._hand_number[cards[rows, 0], cards[rows, self._num_hole - 1]]
             found[rows] = self._refine(parents[rows], self._sweep.features(board), hands)
         return found
 

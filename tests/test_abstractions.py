@@ -1,0 +1,357 @@
+"""Abstractions of whole small games: recipes, recall, symmetry, files; and the full deck, slowly."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import errai
+from errai.abstraction import _round_buckets
+from errai.abstraction.abstraction import Abstraction
+from errai.abstraction.build import BuildOptions, build_abstraction
+from errai.abstraction.feature_build import build_features
+from errai.abstraction.features import FeaturePlan, Features
+from errai.abstraction.hands import HandClasses
+from errai.abstraction.percentile import nested_percentiles, percentile_buckets
+from errai.abstraction.population import random_deals
+from errai.abstraction.recipe import Method, Recipe, default_nesting, parse_recipes
+from errai.errors import UsageError
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
+from tests.naive import abstraction_buckets as naive
+
+NUM_DEALS = 100_000
+
+
+def rules_of(name: str) -> PokerRules:
+    rules = load_game(name)
+    assert isinstance(rules, PokerRules)
+    return rules
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Features]:
+    """Features of small games, built once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        found = {}
+        for name, num_clusters in (("rhode-island", 4), ("holdem-2-4", 8), ("leduc", 2)):
+            found[name] = build_features(FeaturePlan(rules_of(name), num_clusters))
+            for r in range(found[name].plan.rules.num_rounds):  # map now, while the variable is set
+                found[name].deals(r), found[name].strength(r), found[name].ochs(r), found[name].squared(r)
+                if r < found[name].plan.last_round:
+                    found[name].histograms(r)
+            assert len(found[name].opponent_clusters)
+    return found
+
+
+def build(features: Features, name: str, **options: int) -> Abstraction:
+    return build_abstraction(parse_recipes(name, features.plan.rules), features, BuildOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [
+        ("limit-holdem", "IR-KE-KO 169-9000-9000-9000"),
+        ("limit-holdem", "PR-PHS-PHS 10-10-10-10"),
+        ("limit-holdem", "IR-KE-PHS 169-200-200-1000"),
+        ("limit-holdem", "PR-KE-KO 169-4-4-4"),
+        ("limit-holdem", "IR-C-KO 169-1286792-C-200"),
+        ("limit-holdem", "IIPP-KE-KO 169-200-5-5"),
+        ("limit-holdem", "IR-PHS-KE-PA-KO 10-100-50-200"),
+        ("limit-holdem", "IR-PHS-PHS 169-60x150-9000-9000"),
+        ("holdem-2-4", "PR-PHS-PHS 5-5"),
+    ],
+)
+def test_names_can_be_read_back(game: str, name: str) -> None:
+    recipe = Recipe.parse(name, rules_of(game))
+    assert recipe.name == name
+    assert Recipe.parse(recipe.name, rules_of(game)) == recipe
+
+
+def test_what_names_mean() -> None:
+    rules = rules_of("limit-holdem")
+    thesis = Recipe.parse("IR-KE-KO 169-9000-9000-9000", rules)
+    assert [one.method for one in thesis.rounds] == [
+        Method.CANONICAL,
+        Method.EARTH_MOVER,
+        Method.EARTH_MOVER,
+        Method.OPPONENT_CLUSTERS,
+    ]
+    assert not any(one.recall for one in thesis.rounds)
+    recalling = Recipe.parse("PR-PHS-PHS 10-10-10-10", rules)
+    assert [one.nested for one in recalling.rounds] == [(5, 2), (5, 2), (5, 2), None]
+    assert [one.recall for one in recalling.rounds] == [False, True, True, True]
+    assert Recipe.parse("ir-ke 169-1,000-1,000-1,000", rules).rounds[3].num_buckets == 1000
+    both = parse_recipes("IR-KE-KO 169-200-200-200 / PR-PHS-PHS 10-10-10-10", rules)
+    assert len(both) == 2
+    assert len(parse_recipes("IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9", rules)) == 1
+
+
+def test_nesting_is_that_of_the_thesis() -> None:
+    """THESIS sections 5.5 and 11.3: 5 x 2, 150 x 60, 406 x 163 (103 in print, but the product is 66,178)."""
+    assert default_nesting(10) == (5, 2)
+    assert default_nesting(9000) == (150, 60)
+    assert default_nesting(66178) == (406, 163)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("IR-XX-KO 169-9-9-9", "'XX' is not a feature to cluster by: C, HS, PHS, KE, KO, PA are allowed"),
+        ("IR-KE-KO 169-2000000-9-9", "2,000,000 buckets are impossible in round 1 of 'limit-holdem': 1 to"),
+        ("IR-KE-KO 169-0-9-9", "0 buckets are impossible in round 1"),
+        ("IR-KE-KO 169-9-9", "'169-9-9' has 3 sizes, where 'limit-holdem' has 4 rounds"),
+        ("XR-KE-KO 169-9-9-9", "'XR' is not a kind of recall"),
+        ("IR-KE-KO 169-9-9-x", "'x' is not a number of buckets"),
+        ("IR-KE-KO", "is not an abstraction's name"),
+        ("IR-KE-KO 169-5x2-9-9", "'5x2' nests"),
+        ("IR-KE-KO-KE 169-9-9-9", "names 3 methods"),
+        ("IR-KE-PA 169-9-9-9", "round 3 is the last"),
+        ("PR-PA-KO 169-9-9-9", "PA in round 1 needs round 2 clustered alone"),
+        ("PIII-KE-KO 9-9-9-9", "round 0 has nothing to recall"),
+        ("IR-KE-KO 169-99999999999-9-9", "buckets are too many"),
+    ],
+)
+def test_bad_names(name: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Recipe.parse(name, rules_of("limit-holdem"))
+    assert sentence in str(caught.value)
+
+
+def test_percentiles_against_the_twin() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        size, num_buckets = int(rng.integers(1, 60)), int(rng.integers(1, 12))
+        values, others = rng.integers(10, size=(2, size))
+        weights = rng.integers(1, 5, size=size)
+        found = percentile_buckets(values, weights, num_buckets)
+        assert found.tolist() == naive.percentile_buckets(values.tolist(), weights.tolist(), num_buckets)
+        nested = nested_percentiles(values, others, weights, (3, 2))
+        outer = percentile_buckets(values, weights, 3)
+        assert (nested // 2 == outer).all()
+        for part in range(3):
+            members = np.flatnonzero(outer == part)
+            expected = naive.percentile_buckets(others[members].tolist(), weights[members].tolist(), 2)
+            assert (nested[members] % 2).tolist() == expected
+
+
+def test_percentiles_have_equal_weight(features: dict[str, Features]) -> None:
+    some = features["holdem-2-4"]
+    buckets = build(some, "IR-PHS 169-10").rounds[0][1].arrays["table"]
+    weight = np.bincount(buckets, some.deals(1), 10) / some.deals(1).sum(dtype=np.int64)
+    assert len(weight) == 10
+    assert np.abs(weight - 0.1).max() < 0.01  # hands of equal strength stay together
+
+
+def test_nearest_in_group_against_the_twin() -> None:
+    rng = np.random.default_rng(8)
+    rows = rng.integers(40, size=(200, 3)).astype(np.uint16)
+    centres = rng.integers(40, size=(5, 4, 3)).astype(np.uint16)
+    num_centres = np.array([4, 1, 0, 3, 2])
+    group = rng.integers(-1, 5, size=200)
+    found = np.empty(200, dtype=np.int64)
+    _round_buckets.nearest_in_group(rows, group, centres, num_centres, found)
+    expected = naive.nearest_in_group(rows.tolist(), group.tolist(), centres.tolist(), num_centres.tolist())
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [
+        ("rhode-island", "PR-KE-KO 5-4-3"),
+        ("rhode-island", "IR-PA-KO 13-20-30"),
+        ("rhode-island", "PR-PHS-PHS 4-2x2-3"),
+        ("rhode-island", "IIP-KO-KE 13-30-3"),
+        ("rhode-island", "IR-HS-HS 5-325-20"),
+        ("holdem-2-4", "PR-PHS-PHS 5-5"),
+        ("holdem-2-4", "IR-C-KE 169-100"),
+        ("leduc", "PR-KE-KO 2-2"),
+    ],
+)
+def test_every_deal_has_a_bucket_that_suits_do_not_change(
+    features: dict[str, Features], game: str, name: str
+) -> None:
+    abstraction = build(features[game], name, restarts=1, max_iterations=5, sample_size=5000)
+    assert abstraction.name == name
+    verify_deals(abstraction, np.random.default_rng(1))
+
+
+def verify_deals(abstraction: Abstraction, rng: np.random.Generator) -> None:
+    """Every hand has a bucket, suits do not change it, and a round that recalls tells the round before."""
+    rules, classes = abstraction.game, abstraction.classes
+    for player in range(abstraction.num_players_described):
+        deals = random_deals(classes, rules.num_rounds - 1, NUM_DEALS, rng)
+        before = None
+        for r, one in enumerate(abstraction.recipes[player].rounds):
+            num_cards = rules.num_hole_cards + classes.num_board_cards(r)
+            cards = np.ascontiguousarray(deals[:, :num_cards])
+            # The last round of some abstractions is swept board by board.
+            cards = cards[:2000] if abstraction.rounds[player][r].kind in ("ochs", "strength") else cards
+            buckets = abstraction.buckets(cards, r, player)
+            assert (buckets >= 0).all()
+            assert (buckets < abstraction.num_buckets(r, player)).all()
+            assert (abstraction.buckets(renamed_suits(rules, cards, rng), r, player) == buckets).all()
+            if one.recall:
+                assert before is not None
+                pairs = np.unique(np.stack([buckets, before[: len(buckets)]]), axis=1)
+                assert len(np.unique(pairs[0])) == pairs.shape[1], "a bucket has one bucket before it"
+            before = buckets
+        board = deals[0, rules.num_hole_cards :]
+        on_board = abstraction.buckets_on_board(board, player)
+        hand = rules.deck.hand_index(deals[0, : rules.num_hole_cards].tolist())
+        assert on_board[hand] == abstraction.buckets(deals[:1], rules.num_rounds - 1, player)[0]
+        is_open = np.logical_not(np.isin(classes.hands, board).any(axis=1))
+        assert ((on_board >= 0) == is_open).all()
+
+
+def renamed_suits(rules: PokerRules, cards: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Rename suits at random, and shuffle hole cards and the first public cards."""
+    suits = np.array(sorted({card & 3 for card in rules.deck.cards}))
+    renamed = np.arange(4)
+    renamed[suits] = rng.permutation(suits)
+    changed = (cards & ~np.uint8(3)) | renamed[cards & 3].astype(np.uint8)
+    hole = rng.permutation(rules.num_hole_cards)
+    changed[:, : len(hole)] = changed[:, hole]
+    return np.ascontiguousarray(changed)
+
+
+@pytest.mark.parametrize("name", ["IR-KE-KE 169-60", "PR-KO-KO 8-6", "IR-HS-KO 20-30"])
+def test_the_same_bytes_on_one_and_two_threads(features: dict[str, Features], name: str) -> None:
+    one, two = (
+        build(
+            features["holdem-2-4"],
+            name,
+            restarts=2,
+            max_iterations=5,
+            num_threads=threads,
+            sample_size=20_000,
+        )
+        for threads in (1, 2)
+    )
+    for first, second in zip(one.rounds[0], two.rounds[0], strict=True):
+        assert first.arrays.keys() == second.arrays.keys()
+        for key in first.arrays:
+            assert first.arrays[key].tobytes() == second.arrays[key].tobytes()
+    assert one.fingerprint == two.fingerprint
+    other = build(features["holdem-2-4"], name, restarts=1, max_iterations=5, seed=9, sample_size=20_000)
+    assert other.fingerprint != one.fingerprint
+
+
+def test_large_last_rounds_are_refined_as_a_table_would(
+    features: dict[str, Features], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a table, a bucket comes from the parts of its parent; with all deals known both agree."""
+    some = features["rhode-island"]
+    for name, kind in (
+        ("PR-KE-KO 4-3-3", "ochs"),
+        ("PR-PHS-PHS 4-2x2-3", "strength"),
+        ("PR-KE-KE 4-3-3", "strength"),
+    ):
+        table = build(some, name, restarts=3)
+        with monkeypatch.context() as patch:
+            patch.setattr("errai.abstraction.build.MAX_DEALS_IN_A_TABLE", 5000)
+            refined = build(some, name, restarts=3)
+        assert (table.rounds[0][2].kind, refined.rounds[0][2].kind) == ("deals", kind)
+        assert refined.num_buckets(2) == table.num_buckets(2)
+        deals = random_deals(some.classes, 2, 3000, np.random.default_rng(4))
+        same = table.buckets(deals, 2) // 3 == refined.buckets(deals, 2) // 3
+        assert same.all(), "parents are the same"
+        if "PHS" in name:  # percentiles of a sample are nearly those of all deals
+            assert (table.buckets(deals, 2) == refined.buckets(deals, 2)).mean() > 0.95
+
+
+def test_sides_may_differ(features: dict[str, Features], tmp_path: Path) -> None:
+    some = features["rhode-island"]
+    recipes = parse_recipes("IR-KE-KO 13-20-30 / PR-PHS-PHS 4-2x2-3", some.plan.rules)
+    abstraction = build_abstraction(recipes, some, BuildOptions(restarts=1), out=tmp_path / "two")
+    assert abstraction.num_players_described == 2
+    loaded = errai.load_abstraction(tmp_path / "two")
+    assert loaded.name == abstraction.name
+    verify_deals(loaded, np.random.default_rng(3))
+    deals = random_deals(some.classes, 2, 1000, np.random.default_rng(4))
+    for player in (0, 1):
+        assert (loaded.buckets(deals, 2, player) == abstraction.buckets(deals, 2, player)).all()
+    assert (loaded.buckets(deals, 2, 0) != loaded.buckets(deals, 2, 1)).any()
+
+
+def test_clusters_are_nearer_than_chance(features: dict[str, Features]) -> None:
+    """Within-cluster distance falls with the number of buckets."""
+    some = features["holdem-2-4"]
+    costs = [
+        build(some, f"IR-KE-KE 169-{k}", restarts=1, sample_size=50_000).statistics[0][1]["cost"]
+        for k in (10, 40, 160)
+    ]
+    assert costs[0] > 2.5 * costs[1] > 6 * costs[2]
+
+
+def test_asking_for_a_bucket(features: dict[str, Features], tmp_path: Path) -> None:
+    abstraction = build(features["holdem-2-4"], "IR-KE-KE 169-100", restarts=1, max_iterations=3)
+    abstraction.save(tmp_path / "a")
+    loaded = errai.load_abstraction(tmp_path / "a", whole=True)
+    assert loaded.num_buckets(0) == 169
+    assert loaded.num_buckets(1) == 100
+    assert (
+        loaded.bucket("AsKd", "Qs7d2c") == loaded.bucket("KdAs", "2c7dQs") == loaded.bucket("AhKc", "Qh7c2d")
+    )
+    assert loaded.bucket("AsKd") == loaded.bucket("AcKh")
+    with pytest.raises(UsageError, match="a board of 4 cards does not belong to a round of 'holdem-2-4'"):
+        loaded.bucket("AsKd", "Qs7d2c3c")
+    with pytest.raises(UsageError, match="'As' is not a hand of 'holdem-2-4': 2 hole cards are allowed"):
+        loaded.bucket("As", "Qs7d2c")
+    with pytest.raises(UsageError, match="twice"):
+        loaded.bucket("AsKd", "As7d2c")
+    with pytest.raises(UsageError, match="player 2 does not exist"):
+        loaded.bucket("AsKd", "Qs7d2c", 2)
+    with pytest.raises(UsageError, match="which are not those of 'limit-holdem'"):
+        loaded.verify_fits(rules_of("limit-holdem"))
+    loaded.verify_fits(rules_of("holdem-2-1"))
+    with pytest.raises(UsageError, match="holds an abstraction already"):
+        abstraction.save(tmp_path / "a")
+
+
+def test_lossless_rounds_tell_every_canonical_deal() -> None:
+    rules = rules_of("limit-holdem")
+    recipe = Recipe.parse("IR-C-C 169-1286792-C-C", rules)
+    assert all(one.method is Method.CANONICAL for one in recipe.rounds)
+    assert [HandClasses(rules).size(r) for r in range(2)] == [169, 1_286_792]
+
+
+@pytest.fixture(scope="module")
+def full_deck(tmp_path_factory: pytest.TempPathFactory) -> Features:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("full")))
+        features = build_features(FeaturePlan(rules_of("limit-holdem")))
+        for plan in features.plan.all_arrays:
+            features._array(plan.name)
+    return features
+
+
+@pytest.mark.slow
+def test_features_of_the_full_deck(full_deck: Features) -> None:
+    """All 138 million classes: every deal counted once, and every histogram's mean equal to E[HS]."""
+    deals = (1326, 25_989_600, 305_377_800, 2_809_475_760)
+    for r in range(4):
+        assert int(full_deck.deals(r).sum(dtype=np.int64)) == deals[r]
+        mean = np.average(full_deck.expected_strength(r), weights=full_deck.deals(r))
+        assert abs(mean - 0.5) < 1e-9
+        if r < 3:
+            for begin in range(0, full_deck.classes.size(r), 1_000_000):
+                rows = full_deck.histograms(r)[begin : begin + 1_000_000]
+                exact = full_deck.expected_strength(r)[begin : begin + 1_000_000]
+                assert np.abs(full_deck.histogram_mean(rows, r) - exact).max() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "IR-KE-KO 169-200-200-200",
+        "PR-PHS-PHS 10-10-10-10",
+        "PR-KE-KO 5-5-5-5",
+        "IR-PA-KO 169-100-100-200",
+        "IIPP-KE-KO 169-100-5-5 / IR-PHS-PHS 10-100-200-300",
+    ],
+)
+def test_the_full_deck(full_deck: Features, name: str) -> None:
+    verify_deals(build(full_deck, name, restarts=1), np.random.default_rng(7))
