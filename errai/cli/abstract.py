@@ -48,6 +48,8 @@ TEXTS = ("game", "name", "out")
 KEYS = (*TEXTS, "players", "rounds", *INTEGERS)
 ROUND_KEYS = ("method", "buckets", "recall")
 
+STATISTICS_COLUMNS = ("distance", "steps", "saved", "seconds")
+
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -363,18 +365,18 @@ def _build_features(plan: "FeaturePlan", threads: int | None, json: bool, go_on:
 
     if plan.is_complete():
         return Features(plan)
-    # With --json, standard output is for the result alone.
-    print(
-        f"features of {plan.rules.name}: {format_bytes(plan.disk_bytes)} of disk in {plan.folder}, "
-        f"about {format_seconds(estimate_seconds(plan, threads))}",
-        file=sys.stderr if json else sys.stdout,
-        flush=True,
-    )
     stages = Stages()
     with (
         ended_by_signals(f"what is done stays in {plan.folder}; go on with: {go_on}"),
         stages.shown(),
     ):
+        # With --json, standard output is for the result alone.
+        print(
+            f"features of {plan.rules.name}: {format_bytes(plan.disk_bytes)} of disk in {plan.folder}, "
+            f"about {format_seconds(estimate_seconds(plan, threads))}",
+            file=sys.stderr if json else sys.stdout,
+            flush=True,
+        )
         return build_features(plan, threads, stages.report)
 
 
@@ -434,7 +436,14 @@ def _tell_built(built: "Abstraction", folder: Path, seed: int, json: bool) -> No
         return
     print_table(
         f"{built.name}, seed {seed}",
-        ["round", *(["player"] if built.num_players_described > 1 else []), *BUILT_COLUMNS],
+        [
+            "round",
+            *(["player"] if built.num_players_described > 1 else []),
+            "by",
+            "buckets",
+            "used",
+            *STATISTICS_COLUMNS,
+        ],
         [
             [
                 round_name(built.game, one["round"]),
@@ -450,9 +459,6 @@ def _tell_built(built: "Abstraction", folder: Path, seed: int, json: bool) -> No
     print("  distance: mean to the centre of a bucket, in hand strength (KO: root mean square over OCHS)")
     print("  saved: share of distances that pruning did not have to compute")
     print(f"saved in {folder}; next: errai abstract info {shlex.quote(str(folder))}")
-
-
-BUILT_COLUMNS = ["by", "buckets", "used", "distance", "steps", "saved", "seconds"]
 
 
 def statistics_cells(one: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errai.cli import bars
-from errai.cli.abstract import BUILT_COLUMNS, statistics_cells
+from errai.cli.abstract import STATISTICS_COLUMNS, statistics_cells
 from errai.cli.output import Json, Seed, print_json, print_table, whole_number
 from errai.errors import UsageError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from errai.abstraction.features import Features
 
 CHART_LINES = 6
+MOST_IN_FULL = 10_000_000
 
 Player = Annotated[
     int,
@@ -219,6 +220,7 @@ def _kept(abstraction: "Buckets", r: int, player: int) -> dict[str, Any]:
         "iterations": statistics.get("iterations"),
         "share_saved": statistics.get("share_saved"),
         "seconds": statistics.get("seconds"),
+        "seed": statistics.get("seed"),
     }
 
 
@@ -232,17 +234,20 @@ def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, 
         return [round_name(found.game, one["round"]), *([str(one["player"])] if many else [])]
 
     print(f"{about['name']} of {about['game']}")
-    print(f"{format_bytes(about['bytes'])} in {about['abstraction']}, every bit verified")
+    if about["bytes"]:
+        print(f"{format_bytes(about['bytes'])} in {about['abstraction']}, every bit verified")
+    seeds = sorted({one["seed"] for one in rounds if one["seed"] is not None})
     if about["fingerprint"]:
-        print(f"fingerprint {about['fingerprint']}")
+        print(f"fingerprint {about['fingerprint']}" + "".join(f", seed {seed}" for seed in seeds))
     titles = ["round", *(["player"] if many else [])]
     print_table(
         "how it was made",
-        [*titles, *BUILT_COLUMNS[:2], *BUILT_COLUMNS[3:], "table"],
+        [*titles, "by", "recall", "buckets", *STATISTICS_COLUMNS, "table"],
         [
             [
                 *head(one),
-                (one["method"] or "-") + (" in recall" if one["recall"] else ""),
+                one["method"] or "-",
+                "-" if one["recall"] is None else "yes" if one["recall"] else "no",
                 f"{one['buckets']:,}",
                 *statistics_cells(one),
                 format_bytes(one["bytes"]) if one["bytes"] else "none",
@@ -263,12 +268,13 @@ def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, 
             for one in rounds
         ],
     )
-    notes: dict[str, list[str]] = {}
+    notes: dict[str, dict[int, list[str]]] = {}
     for one in rounds:
-        place = str(one["round"]) + (f" of player {one['player']}" if many else "")
-        notes.setdefault(_counting(found, one, about["features"] is not None), []).append(place)
+        places = notes.setdefault(_counting(found, one, about["features"] is not None), {})
+        places.setdefault(one["player"], []).append(str(one["round"]))
     for note, places in notes.items():
-        print(f"  round {', '.join(places)}: {note}")
+        told = [", ".join(some) + (f" of player {player}" if many else "") for player, some in places.items()]
+        print(f"  round {'; '.join(told)}: {note}")
 
 
 def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
@@ -283,13 +289,17 @@ def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
     if not is_by_class(found, one["round"], one["player"]):
         return "hands are canonical deals, each counted once"
     missing = "" if has_features else "; deals are not known without the feature cache"
-    return f"hands are classes of hole cards and unordered boards{missing}"
+    return f"hands are classes (hole cards, unordered board){missing}"
 
 
 def _spread_cells(spread: "Spread | None") -> list[str]:
     if spread is None:
         return ["-", "-", "-"]
-    return [f"{spread.smallest:,}", f"{spread.median:,.0f}", f"{spread.largest:,}"]
+    return [_short(size) for size in spread]
+
+
+def _short(size: float) -> str:
+    return f"{size:,.0f}" if size < MOST_IN_FULL else f"{size / 1e6:,.1f}M"
 
 
 def _parse_bucket(found: "Buckets", text: str) -> tuple[int, int]:
@@ -468,16 +478,16 @@ def _draw_points(profiles: "dict[str, Profile]") -> None:
     charts = {name: one for name, one in profiles.items() if one.points}
     if not charts:
         return
-    most = max(max(one.points) for one in charts.values())
     room = shutil.get_terminal_size().columns - 4
+    columns = {name: bars.folded(one.points, room) for name, one in charts.items()}
+    most = max(max(values) for values in columns.values())
     blocks = bars.blocks_up()
-    for name, one in charts.items():
+    for name, values in columns.items():
         print(f"chance of each strength at the end, {name}")
-        for text in bars.columns(one.points, room, CHART_LINES, most, blocks):
+        for text in bars.columns(values, CHART_LINES, most, blocks):
             print(f"  |{text}")
-        num_columns = -(-len(one.points) // (-(-len(one.points) // room)))
-        print("  +" + "-" * num_columns)
-        print("   0" + "1".rjust(round((num_columns - 1) / one.grid[-1])))
+        print("  +" + "-" * len(values))
+        print("   0" + "1".rjust(round((len(values) - 1) / charts[name].grid[-1])))
 
 
 def _draw_ochs(profiles: "dict[str, Profile]") -> None:

@@ -14,28 +14,34 @@ EIGHTHS_UP = " ▁▂▃▄▅▆▇█"
 EIGHTHS_RIGHT = " ▏▎▍▌▋▊▉█"
 
 
-def columns(values: Sequence[float], width: int, height: int, most: float, blocks: str) -> list[str]:
+def folded(values: Sequence[float], width: int) -> list[float]:
+    """Sum neighbours until there are no more numbers than the width has room for.
+
+    >>> folded([0.5, 0.25, 0.25], 2)
+    [0.75, 0.25]
+    """
+    fold = -(-len(values) // max(width, 1))
+    return [sum(values[i : i + fold]) for i in range(0, len(values), fold)]
+
+
+def columns(values: Sequence[float], height: int, most: float, blocks: str) -> list[str]:
     """Draw columns that stand side by side, from the top line to the bottom one.
 
     Args:
-        values: one a column; several are summed where the width is short of them.
-        width: columns that there is room for.
+        values: one a column.
         height: lines.
-        most: value of a column that fills all lines; folded columns count as many times more.
+        most: value of a column that fills all lines, above 0.
         blocks: characters from an empty cell to a full one.
 
-    >>> columns([0.0, 0.5, 1.0], 3, 2, 1.0, " #")
+    >>> columns([0.0, 0.5, 1.0], 2, 1.0, " #")
     ['  #', ' ##']
     """
-    fold = -(-len(values) // max(width, 1))
-    sums = [sum(values[i : i + fold]) for i in range(0, len(values), fold)]
     steps = len(blocks) - 1
-    filled = [round(height * steps * min(1.0, value / (most * fold))) if most > 0 else 0 for value in sums]
     # What is there is seen, however little.
-    filled = [max(level, 1) if value > 0 else 0 for level, value in zip(filled, sums, strict=True)]
+    filled = [max(1, round(height * steps * min(1.0, v / most))) if v > 0 else 0 for v in values]
     return [
-        "".join(blocks[max(0, min(steps, level - line * steps))] for level in filled).rstrip()
-        for line in range(height - 1, -1, -1)
+        "".join(blocks[max(0, min(steps, level - floor * steps))] for level in filled).rstrip()
+        for floor in range(height - 1, -1, -1)
     ]
 
 

@@ -1,0 +1,775 @@
+"""`errai abstract` as typed: what it builds, what it tells, and what it refuses."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import abstraction_describe as naive
+
+import errai
+from errai.abstraction import build as build_module
+from errai.abstraction import compare, describe
+from errai.abstraction.build import build_abstraction
+from errai.abstraction.compare import compare_round, overlap
+from errai.abstraction.describe import (
+    features_of,
+    find_round,
+    is_by_class,
+    members,
+    occupancy,
+    profile,
+    round_name,
+    table_bytes,
+)
+from errai.abstraction.feature_build import build_features
+from errai.abstraction.features import FeaturePlan, Features
+from errai.abstraction.named_groups import leduc_abstraction
+from errai.abstraction.recipe import parse_recipes
+from errai.cli import bars
+from errai.cli.main import main
+from errai.cli.stages import Stages
+from errai.errors import UsageError
+from errai.games.catalogue import load_game
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+
+IMPERFECT = "IR-KE-KO 5-20-10"
+PERFECT = "PR-KE-HS 4-3-2"
+ASYMMETRIC = "IR-HS-HS 5-20-10 / PR-KE-HS 4-3-2"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    """A feature cache of this file's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("ERRAI_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def features(cache: Path) -> Features:
+    build_features(FeaturePlan(load_game("leduc"), 3), num_threads=1)
+    return build_features(FeaturePlan(load_game("rhode-island")), num_threads=1)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory, features: Features) -> Path:
+    """A folder with abstractions: imperfect, perfect, asymmetric, refined, leduc."""
+    home = tmp_path_factory.mktemp("abstractions")
+    rules = features.plan.rules
+    for folder, name in (("imperfect", IMPERFECT), ("perfect", PERFECT), ("asymmetric", ASYMMETRIC)):
+        build_abstraction(parse_recipes(name, rules), features, out=home / folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_module, "MAX_DEALS_IN_A_TABLE", 1000)
+        patch.setattr(build_module, "MIN_DEALS_SAMPLED", 10_000)
+        patch.setattr(build_module, "MAX_DEALS_SAMPLED", 10_000)
+        build_abstraction(parse_recipes("IIP-KE-KO 5-6-3", rules), features, out=home / "refined")
+    leduc = Features(FeaturePlan(load_game("leduc"), 3))
+    build_abstraction(parse_recipes("PR-HS-HS 2-2", leduc.plan.rules), leduc, out=home / "leduc")
+    return home
+
+
+@pytest.fixture
+def run_errai(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Type a command in a folder of its own; returns status, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["errai", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        told = capsys.readouterr()
+        # On a busy machine, or while kernels compile, lines of progress may appear.
+        err = re.sub(r"errai: (compiling kernels|[^:\n]+: \d+%).*\n", "", told.err)
+        return int(left.value.code or 0), told.out, err
+
+    return run
+
+
+# Features and build
+
+
+def test_features(run_errai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
+    status, out, err = run_errai("abstract", "features", "leduc")
+    plan = FeaturePlan(load_game("leduc"), 3)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"features of leduc: 432 bytes of disk in {plan.folder}, about ")
+    assert "\nbuilt in " in out
+    assert plan.is_complete()
+    status, out, _ = run_errai("abstract", "features", "leduc", "--json")
+    told = json.loads(out)
+    assert (told["built"], told["classes"], told["clusters"]) == (False, [3, 9], 3)
+    assert told["disk_bytes"] == plan.disk_bytes == 432
+    status, out, err = run_errai(
+        "abstract", "features", "leduc", "--clusters", "2", "--json", "--threads", "1"
+    )
+    assert json.loads(out)["built"]
+    assert err.startswith("features of leduc: ")
+    assert FeaturePlan(load_game("leduc"), 2).is_complete()
+
+
+def test_interrupted_features_say_how_to_go_on(run_errai, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Stages, "report", interrupt)
+        status, _, err = run_errai("abstract", "features", "leduc", "--clusters", "2")
+    plan = FeaturePlan(load_game("leduc"), 2)
+    assert status == 130
+    assert err == (
+        f"errai: interrupted; what is done stays in {plan.folder}; "
+        "go on with: errai abstract features leduc --clusters 2\n"
+    )
+    assert not plan.is_complete()
+    assert run_errai("abstract", "features", "leduc", "--clusters", "2")[0] == 0
+    assert plan.is_complete()
+
+
+def interrupt(self: Stages, stage: str, done: int, total: int) -> None:
+    raise KeyboardInterrupt
+
+
+def test_build(run_errai, features: Features, folders: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    status, out, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"{IMPERFECT} of rhode-island, in IR-KE-KO_5-20-10"
+    assert lines[1] == "tables: 10.5 KiB of memory and disk (26 bytes + 650 bytes + 9.9 KiB)"
+    assert re.search(r"\n  1      KE       20    20   0\.0\d+ +\d+  \d+\.\d+% +\d+\.\d\n", out)
+    assert lines[-1] == "saved in IR-KE-KO_5-20-10; next: errai abstract info IR-KE-KO_5-20-10"
+    for path in (folders / "imperfect").glob("*.array"):
+        assert (tmp_path / "IR-KE-KO_5-20-10" / path.name).read_bytes() == path.read_bytes()
+    status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island")
+    assert (status, err) == (
+        2,
+        "errai: 'IR-KE-KO_5-20-10' holds an abstraction already: another --out is allowed.\n",
+    )
+
+
+def test_build_makes_the_features_it_needs(run_errai, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
+    status, out, err = run_errai(
+        "abstract", "build", "IR-HS 2-4", "--game", "leduc", "--out", "a b", "--seed", "7", "--json"
+    )
+    assert status == 0
+    assert err.startswith("features of leduc: 432 bytes of disk")
+    told = json.loads(out)
+    assert (told["name"], told["seed"], told["out"]) == ("IR-HS-HS 2-4", 7, "a b")
+    assert [one["used_buckets"] for one in told["rounds"]] == [2, 3]
+    found = json.loads(run_errai("abstract", "info", "a b", "--json")[1])
+    assert found["fingerprint"] == told["fingerprint"]
+    assert [one["seed"] for one in found["rounds"]] == [7, 7]
+
+
+CONFIGS = {
+    "name": 'name = "IIP-KE-KO 5-6-3"',
+    "players": 'players = ["IR-HS-HS 5-20-10", "PR-KE-HS 4-3-2"]\nrestarts = 1',
+    "rounds": """
+[[rounds]]
+method = "KE"
+buckets = 5
+[[rounds]]
+method = "PHS"
+buckets = "2x3"
+[[rounds]]
+method = "KO"
+buckets = 3
+recall = true
+""",
+    "lossless": '[[rounds]]\nmethod = "C"\n[[rounds]]\nmethod = "C"\n[[rounds]]\nmethod = "HS"\nbuckets = 4',
+}
+
+
+@pytest.mark.parametrize("text", CONFIGS.values(), ids=CONFIGS.keys())
+def test_build_from_a_file(run_errai, features: Features, tmp_path: Path, text: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.toml").write_text(
+        f'game = "rhode-island"\nseed = 3\niterations = 9\nsample = 300\npasses = 2\nclusters = 8\n{text}'
+    )
+    status, out, _ = run_errai("abstract", "build", "--config", "a.toml", "--out", "built", "--json")
+    assert status == 0
+    expected = {
+        "name": "IIP-KE-KO 5-6-3",
+        "players": ASYMMETRIC,
+        "rounds": "IIP-KE-PHS-KO 5-2x3-3",
+        "lossless": "IR-C-HS 13-325-4",
+    }
+    told = json.loads(out)
+    assert told["seed"] == 3
+    assert told["name"] == next(expected[key] for key, value in CONFIGS.items() if value == text)
+    assert errai.load_abstraction(tmp_path / "built", whole=True).name == told["name"]
+
+
+def test_flags_go_before_the_file(run_errai, features: Features, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.toml").write_text(f'game = "rhode-island"\nseed = 3\nout = "x"\nname = "{IMPERFECT}"')
+    _, out, _ = run_errai("abstract", "build", PERFECT, "--config", "a.toml", "--seed", "4", "--json")
+    told = json.loads(out)
+    assert (told["name"], told["seed"], told["out"]) == (PERFECT, 4, "x")
+
+
+@pytest.mark.parametrize("again", ["same", "resume"])
+def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tmp_path, again: str) -> None:  # type: ignore[no-untyped-def]
+    command = ["abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x"]
+
+    def report(self: Stages, stage: str, done: int, total: int) -> None:
+        if stage.startswith("round 2"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stages, "report", report)
+        status, _, err = run_errai(*command)
+    assert status == 130
+    assert err == (
+        "errai: interrupted; rounds that are done stay in x; "
+        "go on with: errai abstract build --resume --out x\n"
+    )
+    assert run_errai("abstract", "info", "x")[2].startswith("errai: 'x' is not an abstraction")
+    status, _, err = run_errai("abstract", "build", PERFECT, "--game", "rhode-island", "--out", "x")
+    assert status == 2
+    assert f"holds an unfinished build of something else, '{IMPERFECT}'" in err
+    written = (tmp_path / "x" / "0-1-table.array").stat().st_mtime_ns
+    status, _, _ = run_errai(
+        *(command if again == "same" else ["abstract", "build", "--resume", "--out", "x"])
+    )
+    assert status == 0
+    assert (tmp_path / "x" / "0-1-table.array").stat().st_mtime_ns == written
+    for path in (folders / "imperfect").glob("*.array"):
+        assert (tmp_path / "x" / path.name).read_bytes() == path.read_bytes()
+    assert not list((tmp_path / "x").glob(".*"))
+
+
+def test_a_signal_ends_a_build_cleanly(cache: Path, tmp_path: Path) -> None:
+    """A process of its own is interrupted in the middle and says how to go on."""
+    command = [sys.executable, "-m", "errai", "abstract", "build", "IR-HS 169-50", "--game", "holdem-2-1"]
+    run = subprocess.Popen(
+        [*command, "--out", "x"],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"ERRAI_CACHE_DIR": str(tmp_path / "own")},
+    )
+    assert run.stdout is not None
+    while not run.stdout.readline().startswith("features of holdem-2-1: "):
+        pass
+    run.send_signal(signal.SIGTERM)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 143
+    assert "go on with: errai abstract build --resume --out x\n" in err
+    assert "Traceback" not in err
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    code = (
+        "import time\nfrom errai.cli.stages import Stages\nstages = Stages()\nwith stages.shown():\n"
+        "    for k in range(5):\n        stages.report('round 1 (KE)', k, 5)\n        time.sleep(0.15)\n"
+    )
+    ours, theirs = pty.openpty()
+    run = subprocess.Popen([sys.executable, "-c", code], stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:  # how a terminal says that the other side has left
+        pass
+    assert run.wait(timeout=60) == 0
+    assert b"round 1 (KE): 80%" in shown
+    assert b"to go" in shown
+
+
+def test_full_disk(run_errai, features: Features, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    usage = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
+        status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x")
+    assert status == 2
+    assert err == "errai: the tables need 10.5 KiB of disk in 'x', and 100 bytes are free.\n"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", refuse)
+        status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x")
+    assert status == 2
+    assert err == "errai: 'x/opponent-clusters.array': No space left on device.\n"
+    assert run_errai("abstract", "build", PERFECT, "--game", "rhode-island", "--out", "x")[0] == 0
+
+
+def refuse(descriptor: int, begin: int, length: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+# Bad input
+
+BUILD = ["abstract", "build"]
+ISLAND = ["--game", "rhode-island"]
+BAD = [
+    (["abstract", "chess"], "No such command 'chess'"),
+    (["abstract", "features", "bluff-1-1"], "'bluff-1-1' is a dice game: only cards are abstracted"),
+    (["abstract", "features", "leduc", "--clusters", "4"], "4 opponent clusters are impossible: 1 to 3 are"),
+    (["abstract", "features", "leduc", "--clusters", "0"], "0 opponent clusters are impossible"),
+    (["abstract", "features", "leduc", "--threads", "0"], "0 threads are impossible"),
+    (BUILD, "an abstraction's name is missing"),
+    (
+        [*BUILD, "IR-XX-KO 5-20-10", *ISLAND],
+        "'XX' is not a feature to cluster by: C, HS, PHS, KE, KO, PA are",
+    ),
+    (
+        [*BUILD, "IR-KE-KO 169-2000000-200-200"],
+        "2,000,000 buckets are impossible in round 1 of 'limit-holdem': 1 to 1,286,792 are allowed",
+    ),
+    ([*BUILD, "IR-KE-KO 5-20", *ISLAND], "'5-20' has 2 sizes, where 'rhode-island' has 3 rounds"),
+    ([*BUILD, "hello", *ISLAND], "'hello' is not an abstraction's name"),
+    ([*BUILD, IMPERFECT, "--game", "chess"], "'chess' is neither a game nor an ACPC game file"),
+    ([*BUILD, IMPERFECT, *ISLAND, "--restarts", "0"], "0 restarts are impossible"),
+    ([*BUILD, IMPERFECT, *ISLAND, "--iterations", "0"], "0 iterations are impossible"),
+    ([*BUILD, IMPERFECT, *ISLAND, "--passes", "-1"], "-1 passes are impossible"),
+    ([*BUILD, IMPERFECT, *ISLAND, "--threads", "0"], "0 threads are impossible"),
+    ([*BUILD, IMPERFECT, *ISLAND, "--clusters", "14"], "14 opponent clusters are impossible"),
+    ([*BUILD, "--resume"], "--resume goes on with the build in --out, which is missing"),
+    ([*BUILD, "--resume", "--out", "none"], "'none' has no unfinished build that could go on"),
+    ([*BUILD, "--resume", "--out", "none", "--seed", "1"], "'seed' does not go with --resume"),
+    ([*BUILD, "--resume", "--out", "none", "--config", "a"], "'config' does not go with --resume"),
+    ([*BUILD, "--config", "none.toml"], "'none.toml': No such file or directory"),
+    (["abstract", "info", "none"], "'none' is not an abstraction"),
+    (
+        ["abstract", "info", "."],
+        "is not an abstraction: a finished folder of 'errai abstract build' is allowed",
+    ),
+    (["abstract", "show", "none", "--hand", "As"], "'none' is not an abstraction"),
+    (["abstract", "show", "IMPERFECT"], "--bucket ROUND:NUMBER or --hand CARDS is needed"),
+    (["abstract", "show", "IMPERFECT", "--bucket", "1:2", "--hand", "As"], "one of them"),
+    (["abstract", "show", "IMPERFECT", "--bucket", "1"], "'1' is not a bucket: ROUND:NUMBER such as '1:25'"),
+    (["abstract", "show", "IMPERFECT", "--bucket", "1:x"], "'1:x' is not a bucket"),
+    (
+        ["abstract", "show", "IMPERFECT", "--bucket", "3:0"],
+        "'3' is not a round of 'rhode-island': 0, 1, 2 are",
+    ),
+    (["abstract", "show", "IMPERFECT", "--bucket", "1:20"], "bucket 20 does not exist in round 1"),
+    (["abstract", "show", "IMPERFECT", "--board", "As", "--bucket", "1:2"], "--board goes with --hand"),
+    (["abstract", "show", "IMPERFECT", "--hand", "AsKs"], "'AsKs' is not a hand of 'rhode-island': 1 hole"),
+    (["abstract", "show", "IMPERFECT", "--hand", "Ax"], "'x' is not a card"),
+    (["abstract", "show", "IMPERFECT", "--hand", "As", "--board", "As"], "the card As occurs twice"),
+    (
+        ["abstract", "show", "IMPERFECT", "--hand", "As", "--board", "KsQsJs"],
+        "a board of 3 cards does not belong",
+    ),
+    (["abstract", "show", "IMPERFECT", "--hand", "As", "--player", "2"], "player 2 does not exist"),
+    (
+        ["abstract", "show", "IMPERFECT", "--bucket", "1:2", "--limit", "-1"],
+        "a limit of -1 hands is impossible",
+    ),
+    (["abstract", "show", "IMPERFECT", "--bucket", "1:2", "--plot", "no/a.png"], "its folder does not exist"),
+    (["abstract", "show", "IMPERFECT", "--bucket", "1:2", "--plot", "a.never"], "'a.never' cannot be drawn"),
+    (["abstract", "show", "[JQ.X]", "--bucket", "1:2"], "'[JQ.X]' is not an abstraction of Leduc hold'em"),
+    (["abstract", "compare", "IMPERFECT", "none"], "'none' is not an abstraction"),
+    (
+        ["abstract", "compare", "IMPERFECT", "[JQ.K]"],
+        "cannot be compared: the cards of 'rhode-island' are not",
+    ),
+    (["abstract", "compare", "IMPERFECT", "IMPERFECT", "--deals", "1"], "1 deals are too few to compare"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=lambda value: " ".join(value)[-40:])
+def test_bad_input_is_one_sentence(run_errai, folders: Path, arguments: list[str], sentence: str) -> None:  # type: ignore[no-untyped-def]
+    arguments = [str(folders / "imperfect") if one == "IMPERFECT" else one for one in arguments]
+    status, out, err = run_errai(*arguments)
+    assert_refused(status, err, sentence)
+    assert out == ""
+
+
+def assert_refused(status: int, err: str, sentence: str) -> None:
+    assert status == 2
+    assert sentence in err
+    assert err.startswith("errai: ")
+    assert err.count("\n") == 1
+
+
+BAD_FILES = [
+    ("name = 7", "'7' is not text, which 'name' in 'a.toml' must be"),
+    ('seed = "x"', "'x' is not a whole number, which 'seed' in 'a.toml' must be"),
+    ("seed = true", "'True' is not a whole number"),
+    (
+        "sed = 7",
+        "'sed' is not a key of 'a.toml': game, name, out, players, rounds, seed, restarts, iterations",
+    ),
+    ("name = ", "'a.toml' is not a TOML file"),
+    ("\xff", "'a.toml' is not a TOML file"),
+    ("", "an abstraction's name is missing"),
+    ('name = "x"\nplayers = ["x", "y"]', "'a.toml' has both name and players: one of them is allowed"),
+    ('players = ["x"]', "players in 'a.toml' must be a list of two names"),
+    ("rounds = 3", "rounds in 'a.toml' must be tables"),
+    ('[[rounds]]\nmethod = "KE"', "round 0 of 'a.toml' has no buckets"),
+    ("[[rounds]]\nbuckets = 3", "round 0 of 'a.toml' has no method"),
+    (
+        '[[rounds]]\nmethod = "KE"\nbucket = 3',
+        "'bucket' is not a key of round 0 of 'a.toml': method, buckets, recall",
+    ),
+    ('[[rounds]]\nmethod = "KE"\nbuckets = 3\nrecall = "no"', "'no' is not a kind of recall in round 0"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), BAD_FILES)
+def test_bad_files_are_one_sentence(run_errai, tmp_path: Path, text: str, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.toml").write_bytes(text.encode("latin-1"))
+    status, _, err = run_errai("abstract", "build", "--config", "a.toml")
+    assert_refused(status, err, sentence)
+
+
+def test_a_damaged_cache_is_named(run_errai, folders: Path, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
+    plan = FeaturePlan(load_game("leduc"), 3)
+    build_features(plan)
+    (plan.folder / "deals-1.array").write_text("of another version")
+    status, _, err = run_errai("abstract", "info", str(folders / "leduc"))
+    assert_refused(status, err, "deals-1.array' is not an array file of Errai, or its first line is damaged")
+    status, _, err = run_errai("abstract", "build", "IR-HS 2-4", "--game", "leduc")
+    assert_refused(status, err, "deals-1.array' is not an array file of Errai, or its first line is damaged")
+
+
+def test_flipped_bits_are_found_by_info(run_errai, folders: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.Generator(np.random.PCG64(1))
+    shutil.copytree(folders / "refined", tmp_path / "x")
+    paths = sorted((tmp_path / "x").iterdir())
+    for _ in range(24):
+        path = paths[rng.integers(len(paths))]
+        content = path.read_bytes()
+        harmed = bytearray(content)
+        harmed[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(harmed)
+        status, _, err = run_errai("abstract", "info", "x")
+        assert_refused(status, err, "'x")
+        path.write_bytes(content)
+    assert run_errai("abstract", "info", "x")[0] == 0
+
+
+def test_missing_matplotlib_is_told(run_errai, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, _, err = run_errai(
+        "abstract", "show", str(folders / "leduc"), "--bucket", "0:1", "--plot", "a.png"
+    )
+    assert_refused(status, err, "drawing needs matplotlib")
+
+
+# Info
+
+
+def test_info(run_errai, folders: Path, features: Features) -> None:  # type: ignore[no-untyped-def]
+    status, out, err = run_errai("abstract", "info", str(folders / "imperfect"))
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{IMPERFECT} of rhode-island\n")
+    assert "every bit verified\nfingerprint " in out
+    assert "round 0, 1, 2: hands are classes (hole cards, unordered board)\n" in out
+    assert max(map(len, out.splitlines())) <= 80 + len(str(folders))
+    told = json.loads(run_errai("abstract", "info", str(folders / "imperfect"), "--json")[1])
+    found = errai.load_abstraction(folders / "imperfect")
+    assert told["fingerprint"] == found.fingerprint
+    for r, one in enumerate(told["rounds"]):
+        assert (one["buckets"], one["distance"]) == (found.num_buckets(r), found.statistics[0][r]["cost"])
+        assert one["bytes"] == 2 * features.classes.size(r)
+    out = run_errai("abstract", "info", str(folders / "asymmetric"))[1]
+    assert "round 0, 1, 2 of player 0; 0, 1 of player 1: hands are classes" in out
+    assert "round 2 of player 1: hands are canonical deals, each counted once\n" in out
+
+
+def test_info_without_features(run_errai, folders: Path, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "none"))
+    status, out, _ = run_errai("abstract", "info", str(folders / "imperfect"))
+    assert status == 0
+    assert "deals are not known without the feature cache\n" in out
+    told = json.loads(run_errai("abstract", "info", str(folders / "imperfect"), "--json")[1])
+    assert told["features"] is None
+    assert told["rounds"][1]["occupancy"]["deals"] is None
+    status, out, _ = run_errai("abstract", "show", str(folders / "imperfect"), "--hand", "As")
+    assert status == 0
+    assert re.match(r"As: bucket \d of 5 in round 0, IR", out)
+    assert "'errai abstract features rhode-island' builds" in out
+    status, out, _ = run_errai("abstract", "show", str(folders / "imperfect"), "--bucket", "1:3")
+    assert re.search(r"\n\d+ classes\nstrengths are not known", out)
+    status, _, err = run_errai(
+        "abstract", "show", str(folders / "imperfect"), "--hand", "As", "--plot", "a.png"
+    )
+    assert_refused(status, err, "there is nothing to draw")
+
+
+def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]
+    found = errai.load_abstraction(folders / name)
+    return found, features_of(found)
+
+
+@pytest.mark.parametrize("name", ["leduc", "imperfect", "perfect"])
+def test_occupancy_and_members_by_hand(folders: Path, name: str) -> None:
+    """Against looking every deal of the first two rounds up as text."""
+    found, features = rows_of(folders, name)
+    for r in range(2):
+        sizes = naive.bucket_sizes(found, r)
+        full = occupancy(found, r, 0, features)
+        assert full.num_used == len(sizes)
+        assert full.num_sampled == 0
+        assert full.deals is not None
+        assert full.deals == (min(sizes.values()), np.median(list(sizes.values())), max(sizes.values()))
+        for bucket, size in sizes.items():
+            some = members(found, r, bucket, 0, features)
+            assert some.deals is not None
+            assert some.deals.sum() == size
+            assert set(found.buckets(some.cards, r)) == {bucket}
+
+
+def test_occupancy_of_canonical_deals(folders: Path, features: Features) -> None:
+    found, _ = rows_of(folders, "perfect")
+    full = occupancy(found, 2, 0, features)
+    rows = found.rounds[0][2].table
+    assert not is_by_class(found, 2)
+    assert full.hands == (
+        np.bincount(rows).min(),
+        np.median(np.bincount(rows, minlength=24)),
+        np.bincount(rows).max(),
+    )
+    assert full.deals is None
+    some = members(found, 2, 5, 0, features)
+    assert len(some) == np.sum(rows == 5)
+    assert set(found.buckets(some.cards, 2)) == {5}
+    assert some.unit == "canonical deals"
+
+
+def test_looked_up_rounds_are_counted_whole_or_sampled(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, features = rows_of(folders, "refined")
+    full = occupancy(found, 2, 0, features)
+    assert (full.hands, full.num_sampled) == (None, 0)
+    assert full.deals is not None
+    sizes = [members(found, 2, bucket, 0, features) for bucket in range(found.num_buckets(2))]
+    in_deals = [int(one.deals.sum()) for one in sizes if one.deals is not None]
+    assert sum(in_deals) == 52 * 51 * 50
+    assert full.num_used == sum(size > 0 for size in in_deals)
+    assert full.deals.largest == max(in_deals)
+    monkeypatch.setattr(describe, "MOST_BOARDS", 100)
+    sampled = occupancy(found, 2, 0, features, seed=1)
+    assert sampled.num_sampled == 100 * 50
+    assert sampled.deals is not None
+    assert sampled.deals.largest / 5000 == pytest.approx(full.deals.largest / (52 * 51 * 50), rel=0.25)
+    assert sampled == occupancy(found, 2, 0, features, seed=1)
+    biggest = int(np.argmax(in_deals))
+    some = members(found, 2, biggest, 0, features, seed=1)
+    assert some.num_sampled == 5000
+    assert set(found.buckets(some.cards, 2)) == {biggest}
+
+
+def test_occupancy_of_named_groups() -> None:
+    found = leduc_abstraction("[JQ.K]")
+    for r in range(2):
+        sizes = naive.bucket_sizes(found, r)
+        full = occupancy(found, r)
+        assert full.deals == (min(sizes.values()), np.median(list(sizes.values())), max(sizes.values()))
+
+
+@pytest.mark.parametrize("name", [IMPERFECT, PERFECT, ASYMMETRIC, "IR-C-HS C-C-4", "PR-PHS-HS 4-2x2-3"])
+def test_tables_are_as_large_as_was_told(features: Features, name: str) -> None:
+    recipes = parse_recipes(name, features.plan.rules)
+    built = build_abstraction(recipes, features)
+    for recipe, rounds in zip(recipes, built.rounds, strict=True):
+        real = tuple(sum(array.nbytes for array in one.arrays.values()) for one in rounds)
+        assert table_bytes(recipe, features.plan) == real
+
+
+@pytest.mark.parametrize("name", ["IIP-KE-KO 5-6-3", "IIP-KE-HS 5-6-3"])
+def test_refined_tables_are_as_large_as_was_told(features: Features, monkeypatch, name: str) -> None:  # type: ignore[no-untyped-def]
+    for module in (build_module, describe):
+        monkeypatch.setattr(module, "MAX_DEALS_IN_A_TABLE", 1000)
+    monkeypatch.setattr(build_module, "MIN_DEALS_SAMPLED", 10_000)
+    monkeypatch.setattr(build_module, "MAX_DEALS_SAMPLED", 10_000)
+    test_tables_are_as_large_as_was_told(features, name)
+
+
+def test_profiles(features: Features) -> None:
+    rng = np.random.Generator(np.random.PCG64(3))
+    for r in range(3):
+        classes = rng.choice(features.classes.size(r), 12, replace=False)
+        weights = rng.integers(1, 20, 12)
+        mean = profile(features, r, classes, weights)
+        strengths = features.expected_strength(r)[classes]
+        assert mean.strength == pytest.approx(np.average(strengths, weights=weights), rel=1e-12)
+        assert (mean.weakest, mean.strongest) == (strengths.min(), strengths.max())
+        squares = features.expected_strength_squared(r)[classes]
+        assert mean.squared == pytest.approx(np.average(squares, weights=weights), rel=1e-12)
+        against = np.average(features.ochs(r)[classes], weights=weights, axis=0) / 3500
+        assert mean.ochs == pytest.approx(against, rel=1e-12)
+        if r < 2:
+            assert len(mean.points) == len(mean.grid) == 51
+            assert min(mean.points) > -1e-12
+            assert sum(mean.points) == pytest.approx(1, abs=1e-12)
+            assert np.dot(mean.points, mean.grid) == pytest.approx(mean.strength, abs=1e-12)
+        else:
+            assert mean.points == mean.grid == ()
+
+
+# Show
+
+
+def test_show_hand(run_errai, folders: Path, features: Features, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    place = str(folders / "imperfect")
+    found, _ = rows_of(folders, "imperfect")
+    bucket = found.bucket("As", "Ts")
+    command = ["abstract", "show", place, "--hand", "As", "--board", "Ts"]
+    status, out, err = run_errai(*command, "--plot", "a.png")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"As on Ts: bucket {bucket} of 20 in round 1, {IMPERFECT}\n  As: E[HS] 0.")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "█" in out
+    told = json.loads(run_errai(*command, "--json")[1])
+    row = features.classes.index(np.array([features.plan.rules.deck.parse("AsTs")], dtype=np.uint8), 1)
+    assert (told["round"], told["bucket"], told["buckets"]) == (1, bucket, 20)
+    assert told["of_hand"]["strength"] == pytest.approx(features.expected_strength(1)[row[0]], rel=1e-12)
+    assert told["of_bucket"]["weakest"] <= told["of_hand"]["strength"] <= told["of_bucket"]["strongest"]
+    status, out, _ = run_errai(
+        "abstract", "show", place, "--hand", "As", "--board", "Ts9s", "--plot", "b.png"
+    )
+    assert status == 0
+    assert "chance of each strength" not in out
+    assert len(re.findall(r"\n  cluster \d ", out)) == 8
+    assert (tmp_path / "b.png").exists()
+
+
+def test_show_in_a_narrow_terminal(run_errai, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("COLUMNS", "40")
+    _, out, _ = run_errai("abstract", "show", str(folders / "imperfect"), "--hand", "As", "--board", "Ts")
+    drawn = [line for line in out.splitlines() if re.match(r"  [|+]|  cluster|  all", line)]
+    assert len(drawn) == 2 * 7 + 9
+    assert max(map(len, drawn)) <= 40
+
+
+def test_show_bucket(run_errai, folders: Path, features: Features) -> None:  # type: ignore[no-untyped-def]
+    found, _ = rows_of(folders, "imperfect")
+    place = str(folders / "imperfect")
+    status, out, err = run_errai("abstract", "show", place, "--bucket", "1:7", "--limit", "5")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"bucket 7 of round 1, {IMPERFECT}\n")
+    assert "5 of them, from the weakest to the strongest:\n" in out
+    listed = re.findall(r"(\w\w)\|(\w\w) (0\.\d+)", out)
+    assert len(listed) == 5
+    assert {found.bucket(hand, board) for hand, board, _ in listed} == {7}
+    assert [float(one[2]) for one in listed] == sorted(float(one[2]) for one in listed)
+    told = json.loads(run_errai("abstract", "show", place, "--bucket", "1:7", "--json", "--limit", "999")[1])
+    assert len(told["listed"]) == told["hands"] == np.sum(found.rounds[0][1].table == 7)
+    assert told["deals"] == features.deals(1)[found.rounds[0][1].table == 7].sum()
+    strengths = [one["strength"] for one in told["listed"]]
+    assert (strengths[0], strengths[-1]) == (told["mean"]["weakest"], told["mean"]["strongest"])
+    status, out, _ = run_errai(
+        "abstract", "show", str(folders / "perfect"), "--bucket", "2:7", "--limit", "3"
+    )
+    assert re.search(r"\n  \w\w\|\w\w/\w\w 0\.\d+", out)
+    status, out, _ = run_errai(
+        "abstract", "show", str(folders / "refined"), "--bucket", "2:7", "--limit", "0"
+    )
+    assert status == 0
+    assert re.search(r"\n\d+ canonical deals, [\d,]+ deals\n", out)
+
+
+def test_show_named_groups(run_errai) -> None:  # type: ignore[no-untyped-def]
+    status, out, _ = run_errai("abstract", "show", "[JQ.K]", "--bucket", "1:2")
+    assert (status, out.splitlines()[1]) == (0, "2 canonical deals, 8 deals")
+    out = run_errai("abstract", "show", "[JQ.K]", "--hand", "Js", "--board", "Jh")[1]
+    assert out == "Js on Jh: bucket 1 of 4 in round 1, [JQ.K]\n"
+    assert run_errai("abstract", "info", "[JQ.K]")[0] == 0
+
+
+def test_rounds_have_names() -> None:
+    holdem, island = load_game("limit-holdem"), load_game("rhode-island")
+    assert [round_name(holdem, r) for r in range(4)] == ["0 (preflop)", "1 (flop)", "2 (turn)", "3 (river)"]
+    assert [find_round(holdem, text) for text in ("0", "Flop", "turn", "3")] == [0, 1, 2, 3]
+    assert round_name(island, 0) == "0"
+    for text in ("", "4", "-1", "(flop)", "show"):
+        with pytest.raises(UsageError, match=r"is not a round of 'limit-holdem': 0 \(preflop\), 1 \(flop\)"):
+            find_round(holdem, text)
+
+
+def test_bars() -> None:
+    assert bars.columns([1.0, 0.5, 0.001, 0.0], 2, 1.0, " .:") == [":", "::."]
+    assert bars.line(1.0, 3, " .:") == ":::"
+    assert bars.line(0.5, 3, " .:") == ":. "
+    assert bars.line(2.0, 3, " #") == "###"
+    assert bars.folded([1.0, 2.0, 3.0], 3) == [1.0, 2.0, 3.0]
+    assert bars.folded([1.0, 2.0, 3.0], 0) == [6.0]
+
+
+# Compare
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=30))
+def test_overlap_by_pairs(pairs: list[tuple[int, int]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    cells = sorted(set(pairs))
+    i, j = (np.array([cell[k] for cell in cells]) for k in range(2))
+    found = overlap(i, j, np.array([pairs.count(cell) for cell in cells]))
+    told = (found.rand, found.adjusted_rand, found.mutual_information, *found.refinement)
+    assert told == pytest.approx(naive.overlap(first, second), abs=1e-12)
+    assert found.num_hands == len(pairs)
+    assert found.num_used == (len(set(first)), len(set(second)))
+
+
+@pytest.mark.parametrize(("r", "unit"), [(0, "classes"), (1, "classes"), (2, "canonical deals")])
+def test_compare_rounds(folders: Path, features: Features, r: int, unit: str) -> None:
+    first, _ = rows_of(folders, "imperfect")
+    second, _ = rows_of(folders, "perfect")
+    found = compare_round(first, second, r)
+    assert found.unit == unit
+    rows = second.rounds[0][r]
+    cards = (
+        features.classes.unindex(np.arange(features.classes.size(r)), r)
+        if r < 2
+        else rows._deals.rows.unindex(np.arange(len(rows.table)), 2)
+    )
+    labels = [one.buckets(cards, r).tolist() for one in (first, second)]
+    assert found.num_hands == len(cards)
+    if r < 2:  # all pairs of 9,997 deals are too many for the twin
+        told = (found.rand, found.adjusted_rand, found.mutual_information, *found.refinement)
+        assert told == pytest.approx(naive.overlap(*labels), abs=1e-12)
+    assert found.refinement[0] == naive.refinement(*labels)
+
+
+def test_compare_by_random_deals_and_large_tables(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, _ = rows_of(folders, "imperfect")
+    second, _ = rows_of(folders, "refined")
+    whole = compare_round(first, second, 2)
+    monkeypatch.setattr(compare, "MOST_CANONICAL_DEALS", 100)
+    monkeypatch.setattr(compare, "DEALS_A_CHUNK", 700)
+    sampled = compare_round(first, second, 2, num_deals=5000, seed=2)
+    assert (sampled.unit, sampled.num_hands) == ("random deals", 5000)
+    assert sampled.rand == pytest.approx(whole.rand, abs=0.03)
+    monkeypatch.setattr(compare, "MOST_CELLS", 10)
+    assert compare_round(first, second, 2, num_deals=5000, seed=2) == sampled
+    assert compare_round(first, second, 2, num_deals=5000, seed=3) != sampled
+
+
+def test_compare_command(run_errai, folders: Path) -> None:  # type: ignore[no-untyped-def]
+    place = str(folders / "imperfect")
+    told = json.loads(run_errai("abstract", "compare", place, place, "--json")[1])
+    for one in told["rounds"]:
+        assert one["rand"] == one["adjusted_rand"] == 1
+        assert one["mutual_information"] == pytest.approx(1, abs=1e-12)
+        assert one["refinement"] == [1, 1]
+    status, out, err = run_errai("abstract", "compare", "[JQ.K]", "[J.Q.K]")
+    assert (status, err) == (0, "")
+    assert "  0           2       3  0.6667    0.0000   0.7337   50.0%  100.0%\n" in out
+    assert "compared in round 0, 1: 3, 9 canonical deals\n" in out
+    out = run_errai("abstract", "compare", place, str(folders / "asymmetric"))[1]
+    assert "  round  player  A used" in out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["build", "--help"]])
+def test_help(run_errai, arguments: list[str]) -> None:  # type: ignore[no-untyped-def]
+    status, out, err = run_errai("abstract", *arguments)
+    assert (status, err) == (0, "")
+    assert out.startswith("Usage: errai abstract")
