@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from errai.abstraction.build import abstract as abstract
     from errai.abstraction.load import load_abstraction as load_abstraction
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "UsageError": "errai.errors",
+    "abstract": "errai.abstraction.build",
     "load_abstraction": "errai.abstraction.load",
     "load_game": "errai.games.catalogue",
     "expected_value": "errai.response.exploitability",

@@ -24,16 +24,19 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT, Abstraction, AbstractionWriter, RoundFactory
-from errai.abstraction.features import Features
+from errai.abstraction.feature_build import build_features
+from errai.abstraction.features import DEFAULT_CLUSTERS, FeaturePlan, Features
+from errai.abstraction.hands import HandClasses
 from errai.abstraction.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.abstraction.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.population import Population, all_deals, sampled_deals
 from errai.abstraction.potential_aware import PotentialClustering, cluster_potential
-from errai.abstraction.recipe import Method, Recipe, RoundRecipe
+from errai.abstraction.recipe import Method, Recipe, RoundRecipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RefinedOchs, RefinedStrength
 from errai.abstraction.rows import HandRows
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rules import PokerRules
 
 MAX_DEALS_IN_A_TABLE = 100_000_000
 DEALS_SAMPLED_A_BUCKET = 20_000
@@ -72,6 +75,32 @@ class BuildOptions:
                 raise UsageError(f"{value} {name} are impossible: 1 or more are allowed")
         if self.full_passes < 0:
             raise UsageError(f"{self.full_passes} passes are impossible: 0 or more are allowed")
+
+
+def abstract(
+    game: PokerRules,
+    name: str,
+    out: str | Path | None = None,
+    *,
+    clusters: int | None = None,
+    options: BuildOptions | None = None,
+    report: Report | None = None,
+) -> Abstraction:
+    """Build an abstraction by name, and the features that it needs where the cache has none yet.
+
+    Args:
+        game: from `errai.load_game`.
+        name: such as `IR-KE-KO 169-200-200-200`; see `recipe.py`.
+        out: folder to save it in.
+        clusters: opponent clusters of OCHS; 8 without it, or as many as there are classes of hole cards.
+        options: seed and how much work to put in.
+        report: called with what is being done, steps done and steps in all.
+    """
+    recipes = parse_recipes(name, game)
+    options = options or BuildOptions()
+    plan = FeaturePlan(game, clusters or min(DEFAULT_CLUSTERS, HandClasses(game).size(0)))
+    features = build_features(plan, options.num_threads, report)
+    return build_abstraction(recipes, features, options, out=out, report=report)
 
 
 def build_abstraction(
