@@ -28,8 +28,6 @@ from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
-
 NUM_CLUSTERS = 4
 BUCKETS = (12, 40, 20)
 
@@ -54,6 +52,8 @@ def own_cache(tmp_path_factory):
 
 @cache
 def features(rules=SMALL_HOLDEM):
+    if numba.config.DISABLE_JIT:
+        pytest.skip("features of a whole game")
     return build_features(FeaturePlan(rules, 3), num_threads=2)
 
 
@@ -98,6 +98,24 @@ def test_nearest_centres_agree_with_their_twin(seed, num_centres, num_columns, l
         for row, is_row in zip(rows.tolist(), is_open, strict=True)
     ]
     assert found.tolist() == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 2), st.integers(0, 5))
+def test_renamed_hands_are_looked_up(seed, num_hole, num_board):
+    generator, deck = np.random.default_rng(seed), SMALL_HOLDEM.deck
+    hands = deck.hands(num_hole)
+    row = generator.permutation(len(hands)).astype(np.uint16)
+    renamed, is_dealt = generator.permutation(deck.size), np.zeros(deck.size, dtype=bool)
+    is_dealt[generator.choice(deck.size, num_board, replace=False)] = True
+    positions = np.searchsorted(deck.cards, hands)
+    found = np.empty(len(hands), dtype=np.int64)
+    _public_abstraction.look_up_hands(row, positions, renamed, is_dealt, 1000, found)
+    for hand, bucket in zip(positions.tolist(), found.tolist(), strict=True):
+        if any(is_dealt[card] for card in hand):
+            assert bucket == -1
+        else:
+            assert bucket == 1000 + row[deck.hand_index([deck.cards[renamed[card]] for card in hand])]
 
 
 @pytest.mark.parametrize("round_index", [0, 1, 2, 3])
