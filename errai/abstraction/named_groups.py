@@ -1,9 +1,9 @@
 """Leduc hold'em's card abstractions by name: `[JQK]`, `[JQ.K]`, `[J.QK]`, `[J.Q.K]` and `full`.
 
 Waugh, Schnizlein, Bowling and Szafron, "Abstraction Pathologies in Extensive Games" (2009); Ganzfried,
-Sandholm and Waugh, "Strategy Purification and Thresholding" (2012). Ranks of one group look alike before the flop.
-On the flop the player knows the group of its card and whether it has paired the board, which depends on
-the card that it really holds; of the board it knows nothing else. `full` knows everything.
+Sandholm and Waugh, "Strategy Purification and Thresholding" (2012). Ranks of one group look alike before the
+flop. On the flop the player knows the group of its card and whether it has paired the board, which depends
+on the card that it really holds; of the board it knows nothing else. `full` knows everything.
 """
 
 from dataclasses import dataclass

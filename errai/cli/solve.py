@@ -432,7 +432,8 @@ def _solve_against_full(
     _tell_abstraction(tree)
     print(
         f"{rules.name}: exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips) in the "
-        f"real game, each position abstracted against an unabstracted one, {found.iterations:,} iterations each"
+        f"real game, each position abstracted against an unabstracted one, {found.iterations:,} iterations "
+        "each"
     )
 
 

@@ -130,8 +130,7 @@ def _find_abstraction(text: str, game: PokerRules) -> CardAbstraction | None:
     if text == FULL:
         return None
     if Path(text).is_dir():
-        import errai
+        from errai.abstraction.load import load_abstraction  # takes its time, and names do not need it
 
-        loaded: CardAbstraction = errai.load_abstraction(text)
-        return loaded
+        return load_abstraction(text)
     return leduc_abstraction(text)
