@@ -256,9 +256,8 @@ def test_leduc_has_its_special_round_last():
     identity = PublicClusters(np.arange(3, dtype=np.int32), 3, 0.0, 0, True, 0)
     built = build_public_abstraction(features(rules), identity, buckets=4)
     assert [built.num_buckets(r) for r in range(2)] == [3, 12]
-    # A pair beats all: K on a board of Q has the other two ranks' buckets below a paired Q.
-    buckets = {hand: built.bucket(hand, "Qs") for hand in ("J", "Qh", "K")}
-    assert buckets["J"] < buckets["K"] < buckets["Qh"]
+    buckets = {hand: built.bucket(hand, "Q") for hand in "JQK"}
+    assert buckets["J"] < buckets["K"] < buckets["Q"], "a pair beats all"
 
 
 def test_saved_and_loaded_again(tmp_path):
@@ -347,7 +346,7 @@ def test_bad_builds_are_refused(options, sentence):
 def test_bad_look_ups_are_refused():
     for hand, board, sentence in (
         ("AsKs", "AsQdQh", "As occurs twice"),
-        ("As", "KsQdQh", "'As' has 1 cards: a hand has 2"),
+        ("As", "KsQdQh", "'As' has 1 cards: a hand of 'holdem-16' has 2"),
         ("AsKs", "QdQh", "a board of 2 cards does not belong to a round"),
         ("2s2d", "KsQdQh", "2s is not in this deck"),
     ):

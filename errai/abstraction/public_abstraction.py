@@ -161,12 +161,12 @@ class PublicAbstraction:
 
     def bucket(self, hand: str, board: str = "", player: int = 0) -> int:
         """Return the bucket of a hand on a board, both as text, the board in dealt order."""
-        hole, public = self.game.deck.parse(hand), self.game.deck.parse(board)
-        if len(hole) != self.game.num_hole_cards:
-            raise UsageError(f"'{hand}' has {len(hole)} cards: a hand has {self.game.num_hole_cards}")
-        self.game.deck.verify((*hole, *public))
-        buckets = self.buckets_on_board(np.array(public, dtype=np.uint8), player)
-        return int(buckets[self.game.deck.hand_index(hole)])
+        num_hole = self.game.num_hole_cards
+        if (num_given := len(self.game.deck.parse(hand))) != num_hole:
+            raise UsageError(f"'{hand}' has {num_given} cards: a hand of '{self.game.name}' has {num_hole}")
+        cards = self.game.deck.parse(hand + board)  # together, so that bare ranks become different cards
+        buckets = self.buckets_on_board(np.array(cards[num_hole:], dtype=np.uint8), player)
+        return int(buckets[self.game.deck.hand_index(cards[:num_hole])])
 
     def buckets_on_board(self, board: npt.NDArray[np.uint8], player: int = 0) -> Numbers:
         """Return the bucket of every hand of the one hand order: int64[H], -1 where it shares a card.
