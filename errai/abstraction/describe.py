@@ -10,7 +10,7 @@ How the hands of a round are counted depends on how its buckets are kept (`round
   dealt with each of them equally often, these are random deals.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
@@ -98,21 +98,24 @@ class Members:
     """The hands of a bucket.
 
     Attributes:
-        cards: uint8[N, hole + board].
         classes: int64[N] class of each.
         deals: int64[N] deals that each stands for; None where that is not known.
         unit: what one of them is, in the plural.
         num_sampled: random deals among which they were found; 0 where all hands are listed.
     """
 
-    cards: npt.NDArray[np.uint8]
     classes: Numbers
     deals: Numbers | None
     unit: str
+    _cards: Callable[[Numbers], npt.NDArray[np.uint8]]
     num_sampled: int = 0
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def cards(self, places: Numbers) -> npt.NDArray[np.uint8]:
+        """Return the cards of some of them: uint8[*, hole + board]."""
+        return self._cards(places)
 
 
 @dataclass(frozen=True)
@@ -279,9 +282,9 @@ def members(
         rows = np.array([bucket]) if isinstance(kept, Lossless) else _rows_of(kept.table, bucket)
         if is_by_class(abstraction, r, player):
             weights = features.deals(r)[rows].astype(np.int64) if features is not None else None
-            return Members(classes.unindex(rows, r), rows, weights, "classes")
+            return Members(rows, weights, "classes", lambda places: classes.unindex(rows[places], r))
         cards = deals.rows.unindex(rows, deals.row_round(r))
-        return Members(cards, classes.index(cards, r), None, "canonical deals")
+        return Members(classes.index(cards, r), None, "canonical deals", lambda places: cards[places])
     found, counts, num_sampled = [], [], 0
     for cards, weight in _deals(rules, r, seed):
         chosen = abstraction.buckets(cards, r, player) == bucket
@@ -294,13 +297,12 @@ def members(
     _, first, place = np.unique(row, return_index=True, return_inverse=True)
     totals = np.zeros(len(first), dtype=np.int64)
     np.add.at(totals, place.reshape(-1), np.concatenate(counts))
-    is_whole = has_few_boards(rules, r)
     return Members(
-        cards[first],
         classes.index(cards[first], r),
         totals,
         "canonical deals",
-        0 if is_whole else num_sampled,
+        lambda places: cards[first[places]],
+        0 if has_few_boards(rules, r) else num_sampled,
     )
 
 

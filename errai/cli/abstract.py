@@ -456,8 +456,7 @@ def _tell_built(built: "Abstraction", folder: Path, seed: int, json: bool) -> No
             for one in rounds
         ],
     )
-    print("  distance: mean to the centre of a bucket, in hand strength (KO: root mean square over OCHS)")
-    print("  saved: share of distances that pruning did not have to compute")
+    explain_statistics(rounds)
     print(f"saved in {folder}; next: errai abstract info {shlex.quote(str(folder))}")
 
 
@@ -473,3 +472,10 @@ def statistics_cells(one: dict[str, Any]) -> list[str]:
         cell("share_saved", ".2%"),
         cell("seconds", ",.1f"),
     ]
+
+
+def explain_statistics(rounds: list[dict[str, Any]]) -> None:
+    """Say what the columns of statistics mean, if they say anything."""
+    if any(one["distance"] is not None for one in rounds):
+        print("  distance: mean to a bucket's centre, in hand strength (KO: root mean square)")
+        print("  saved: share of distances that pruning did not have to compute")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errai.cli import bars
-from errai.cli.abstract import STATISTICS_COLUMNS, statistics_cells
+from errai.cli.abstract import STATISTICS_COLUMNS, explain_statistics, statistics_cells
 from errai.cli.output import Json, Seed, print_json, print_table, whole_number
 from errai.errors import UsageError
 
@@ -255,6 +255,7 @@ def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, 
             for one in rounds
         ],
     )
+    explain_statistics(rounds)
     print_table(
         "how full its buckets are (smallest, median, largest of those that are used)",
         [*titles, "used", "hands", "", "", "deals", "", ""],
@@ -378,14 +379,11 @@ def _listed(
         strength = features.strength(r)[hands.classes] / whole
         order = np.argsort(strength, kind="stable")
     places = np.unique(np.linspace(0, len(hands) - 1, min(limit, len(hands))).round().astype(int))
+    chosen = order[places]
     is_ordered = hands.unit != "classes"
-    return [
-        (
-            format_deal(found.game, hands.cards[k], r, ordered=is_ordered),
-            float(strength[k]) if strength is not None else None,
-        )
-        for k in order[places].tolist()
-    ]
+    names = [format_deal(found.game, cards, r, ordered=is_ordered) for cards in hands.cards(chosen)]
+    strengths = [None] * len(names) if strength is None else strength[chosen].tolist()
+    return list(zip(names, strengths, strict=True))
 
 
 def _print_hands(shown: list[tuple[str, float | None]]) -> None:
