@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from errai.response.exploitability import expected_value, exploitability
 from errai.solvers.solve import Measurement, Solver
 from errai.solvers.update_rules import RULES
 from errai.strategy.abstracted import find_abstractions, solve_abstracted_against_full
+from errai.strategy.abstraction_figures import FirstRounds, abstraction_curves
 from errai.strategy.strategy import Strategy, find_node
 from errai.strategy.table import strategy_tables
 from errai.tree.buckets import Buckets, bucketed_layout, game_buckets
@@ -344,6 +345,37 @@ def test_learning_against_a_full_opponent_is_less_exploitable() -> None:
         assert -measured.best_response_values[1 - position] == pytest.approx(value, abs=2e-3)
     with pytest.raises(UsageError, match="both positions need an abstraction"):
         solve_abstracted_against_full(LEDUC, (abstraction, None))  # type: ignore[arg-type]
+
+
+def test_curves_of_an_abstraction_end_where_its_solutions_do() -> None:
+    abstraction = leduc_abstraction("JQ.K")
+    lines: list[str] = []
+    curves = abstraction_curves(LEDUC, abstraction, [5, 20], lines.append)
+    both = errai.solve(LEDUC, "cfr+", 20, abstraction=abstraction).strategy
+    halves = solve_abstracted_against_full(LEDUC, abstraction, iterations=20).strategy
+    assert curves.both[-1] == pytest.approx(exploitability(both).mbb_per_game, abs=1e-9)
+    assert curves.against_full[-1] == pytest.approx(exploitability(halves).mbb_per_game, abs=1e-9)
+    assert len(lines) == 6
+    assert lines[-1] == "[JQ.K], position 1 abstracted: iteration 20 of 20"
+
+
+def test_an_abstraction_of_a_longer_game_serves_one_that_ends_sooner() -> None:
+    longer = replace(
+        TINY_HOLDEM,
+        name="longer",
+        num_board_cards=(0, 3, 1),
+        raise_sizes=(2, 4, 4),
+        max_raises=(1, 1, 1),
+        first_player=(1, 0, 0),
+    )
+    random = RandomAbstraction(longer, 3)
+    first = FirstRounds(random, TINY_HOLDEM)
+    cards = np.array([TINY_HOLDEM.deck.cards[:5]], dtype=np.uint8)
+    assert first.buckets(cards, 1).tolist() == random.buckets(cards, 1).tolist()
+    assert (first.name, first.num_buckets(1), first.num_players_described) == ("random of longer", 3, 2)
+    assert PublicTree.of(TINY_HOLDEM).abstracted_by(first).layout.bucketed.all()
+    with pytest.raises(UsageError, match="first rounds of 'longer' do not deal what 'leduc' does"):
+        FirstRounds(random, LEDUC)
 
 
 def test_dice_have_no_cards_to_abstract() -> None:

@@ -8,8 +8,16 @@ CEP: Tammelin, Burch, Johanson and Bowling, "Solving Heads-up Limit Texas Hold'e
 - cepheus-figure-2a: CFR and CFR+ in skewed matching pennies.
 - cepheus-figure-2b: the same in ten random 1000 x 1000 matrices; the curves are means.
 
-Of figure 1 the paper prints no numbers, only which curve lies below which; of figure 2 it prints the first
-iterations at which the curves reach certain values. Players update in turn in all curves.
+THESIS: Johanson, "Robust Strategies and Counter-Strategies: From Superhuman to Optimal Play" (2016).
+
+- thesis-figure-4.4: [2-4] hold'em with a perfect-recall abstraction of 5 buckets a round, both players
+  abstracted and each against an unabstracted opponent.
+- thesis-figure-4.5: the same with an imperfect-recall abstraction of 169 and 570 buckets.
+
+Of CEP's figure 1 the paper prints no numbers, only which curve lies below which; of figure 2 it prints the
+first iterations at which the curves reach certain values. Players update in turn in all curves. Of THESIS's
+figures the text tells where the curves end, but not how hands were put into buckets: more than one way is
+tried.
 """
 
 import csv
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
     from errai.solvers.update_rules import UpdateRule
 
 RHODE_ISLAND = "rhode-island"
+ABSTRACTED_GAME = "holdem-2-4"
+BOTH_ABSTRACTED = "A-vs-A"
+AGAINST_FULL = "A-vs-U"
 POINTS_A_DECADE = 12
 NUM_MATRICES = 10
 MATRIX_SIZE = 1000
@@ -69,14 +80,16 @@ class Figure:
         crossings: curve, target, published iteration; None where the paper's curve does not reach it in
             10,000 iterations, 0 where it prints no number.
         claims: curve, another curve that the paper has above it at the end.
+        ends: end of a curve's name, published value at the end.
     """
 
     title: str
     unit: str
     iterations: int
     draw: Callable[[int, int], Curves]
-    crossings: tuple[tuple[str, float, int | None], ...]
+    crossings: tuple[tuple[str, float, int | None], ...] = ()
     claims: tuple[tuple[str, str], ...] = ()
+    ends: tuple[tuple[str, float], ...] = ()
 
 
 def _points(iterations: int) -> list[int]:
@@ -172,6 +185,45 @@ def _figure_2b(iterations: int, seed: int) -> Curves:
     return _mean_curves(game, NUM_MATRICES, iterations)
 
 
+def _abstracted_holdem(bucketings: Sequence[tuple[str, str]], iterations: int, seed: int) -> Curves:
+    """Solve [2-4] hold'em with some abstractions; those that need hold'em's features only where they are."""
+    from errai.abstraction.features import FeaturePlan
+    from errai.games.catalogue import load_game
+    from errai.games.rules import PokerRules
+    from errai.strategy.abstraction_figures import abstraction_curves, build_for
+
+    game = load_game(ABSTRACTED_GAME)
+    assert isinstance(game, PokerRules)
+    points = _points(iterations)
+    lines = _Lines()
+    values: dict[str, Sequence[float]] = {}
+    for recipe, features_of in bucketings:
+        rules = load_game(features_of) if features_of else game
+        assert isinstance(rules, PokerRules)
+        if features_of and not FeaturePlan(rules).is_complete():
+            print(
+                f"errai: '{recipe}' is left out, which needs the features of {features_of}: "
+                f"'errai abstract features {features_of}' builds them",
+                file=sys.stderr,
+            )
+            continue
+        abstraction = build_for(game, recipe, rules, seed)
+        found = abstraction_curves(game, abstraction, points, lines.tell)
+        values[f"{abstraction.name}, {BOTH_ABSTRACTED}"] = found.both
+        values[f"{abstraction.name}, {AGAINST_FULL}"] = found.against_full
+    return Curves(points, values)
+
+
+def _figure_4_4(iterations: int, seed: int) -> Curves:
+    bucketings = (("PR-PHS 5x1-5", ""), ("PR-PHS-PHS-C-C 5x1-5x1-C-C", "limit-holdem"))
+    return _abstracted_holdem(bucketings, iterations, seed)
+
+
+def _figure_4_5(iterations: int, seed: int) -> Curves:
+    bucketings = (("IR-KO 169-570", ""), ("IR-C-KE-C-C 169-570-C-C", "limit-holdem"))
+    return _abstracted_holdem(bucketings, iterations, seed)
+
+
 NO_NUMBER = 0
 
 FIGURES = {
@@ -219,6 +271,20 @@ FIGURES = {
             ("CFR+", 1e-6, 4836),
         ),
     ),
+    "thesis-figure-4.4": Figure(
+        "[2-4] hold'em, perfect recall, 5 buckets a round",
+        "mbb/g",
+        200,
+        _figure_4_4,
+        ends=((BOTH_ABSTRACTED, 144.0), (AGAINST_FULL, 81.0)),
+    ),
+    "thesis-figure-4.5": Figure(
+        "[2-4] hold'em, imperfect recall, 570 buckets",
+        "mbb/g",
+        200,
+        _figure_4_5,
+        ends=((BOTH_ABSTRACTED, 103.0), (AGAINST_FULL, 25.0)),
+    ),
 }
 
 
@@ -261,6 +327,12 @@ def reproduce_command(
         (curve, target, curves.first_at(curve, target), published)
         for curve, target, published in figure.crossings
     ]
+    ends = [
+        (curve, values[-1], published)
+        for curve, values in curves.values.items()
+        for suffix, published in figure.ends
+        if curve.endswith(suffix)
+    ]
     claims = [
         {"below": low, "above": high, "holds": curves.values[low][-1] < curves.values[high][-1]}
         for low, high in figure.claims
@@ -276,6 +348,10 @@ def reproduce_command(
                     {"curve": curve, "target": target, "iteration": iteration, "published": published or None}
                     for curve, target, iteration, published in crossings
                 ],
+                "ends": [
+                    {"curve": curve, "value": value, "published": published}
+                    for curve, value, published in ends
+                ],
                 "claims": claims,
                 "data": str(data),
                 "picture": str(picture),
@@ -288,6 +364,8 @@ def reproduce_command(
             f"  {curve} reaches {target:g} {figure.unit} {_at(iteration, number)} "
             f"(published: {_published(published)})"
         )
+    for curve, value, number_published in ends:
+        print(f"  {curve} ends at {value:.1f} {figure.unit} (published: {number_published:g})")
     for claim in claims:
         holds = "holds" if claim["holds"] else "does not hold"
         print(f"  {claim['below']} ends below {claim['above']}, as published: {holds}")
