@@ -36,7 +36,7 @@ class Stages:
 
         columns = (BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
         with Bar(*columns, console=Console(stderr=True), transient=True) as self._bar:
-            self._task = self._bar.add_task("", total=None)
+            self._task = self._bar.add_task("starting", total=None)
             yield self
         self._bar = None
 
