@@ -280,7 +280,7 @@ PUBLISHED = {
     "full-JQ.K": -55.52, "full-J.Q.K": -51.14, "JQK-J.QK": -282.94, "JQK-full": -273.87,
     "JQK-J.Q.K": -258.29, "J.Q.K-JQK": -156.35, "JQK-JQK": -386.89, "JQK-JQ.K": -274.69,
 }  # fmt: skip
-"""Ganzfried, Sandholm and Waugh 2012, table 2, base EV in mb/h: own abstraction, that assumed of the opponent."""
+"""Ganzfried, Sandholm and Waugh 2012, table 2, base EV in mb/h: own abstraction, then the opponent's."""
 
 
 @pytest.mark.slow
