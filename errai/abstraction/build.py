@@ -205,6 +205,7 @@ class _Side:
     def build(self, r: int) -> None:
         """Build a round."""
         recipe = self.recipe.rounds[r]
+        self.tell(self._what(r), 0, 1)
         self.statistics[r] = {}
         if recipe.method is Method.CANONICAL:
             self.rounds[r] = Lossless(self.deals, r)

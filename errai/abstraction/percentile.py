@@ -10,6 +10,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+MAX_VALUES_TO_COUNT = 1 << 22
+"""Up to here numbers are counted one by one instead of sorted."""
+
+CHUNK = 1 << 22
+
 
 def percentile_buckets(
     values: npt.NDArray[np.integer], weights: npt.NDArray[np.integer], num_buckets: int
@@ -21,9 +26,16 @@ def percentile_buckets(
         weights: integers[N], deals that each hand stands for.
         num_buckets: parts of equal weight.
     """
+    most = int(values.max(initial=0))
+    if most < MAX_VALUES_TO_COUNT:
+        weight = np.zeros(most + 1, dtype=np.int64)
+        for begin in range(0, len(values), CHUNK):
+            chunk = slice(begin, begin + CHUNK)
+            # Sums of deals stay far below 2^53, up to which float64 counts exactly.
+            weight += np.bincount(values[chunk], weights[chunk], most + 1).astype(np.int64)
+        return bucket_of_value(weight, num_buckets)[values]
     different, place = np.unique(values, return_inverse=True)
-    weight = np.zeros(len(different), dtype=np.int64)
-    np.add.at(weight, place, weights.astype(np.int64))
+    weight = np.bincount(place, weights, len(different)).astype(np.int64)
     return bucket_of_value(weight, num_buckets)[place]
 
 
