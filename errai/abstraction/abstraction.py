@@ -126,9 +126,7 @@ class Abstraction:
         """
         hands = self.classes.hands
         round_index = self.classes.round_of_board(len(board))
-        on_board = np.zeros(256, dtype=bool)
-        on_board[board] = True
-        is_open = np.logical_not(on_board[hands].any(axis=1))
+        is_open = self.classes.is_open(board)
         cards = np.empty((int(is_open.sum()), hands.shape[1] + len(board)), dtype=np.uint8)
         cards[:, : hands.shape[1]] = hands[is_open]
         cards[:, hands.shape[1] :] = board
