@@ -30,6 +30,7 @@ from errai.tree.betting_tree import (
 from errai.tree.buckets import spread_rows
 from errai.tree.public_tree import PublicTree, uniform_tables
 from errai.tree.traversal import Floats
+from errai.tree.walk import walk_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class Strategy:
         tree = replace(self.tree, buckets=None)
         num_bytes = tree.num_slots * self.tables[0].itemsize
         verify_memory(num_bytes, f"a strategy for all hands of '{self.game.name}' ({tree.num_slots:,} slots)")
-        walk, layout = tree.measuring.walk, self.tree.layout
+        walk, layout = walk_tree(tree.betting), self.tree.layout
         first, second = (
             spread_rows(walk, tree.cells, layout, tree.layout, player, self.tables[player])
             for player in (0, 1)
