@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from naive import abstraction_buckets as naive
 
 import errai
 from errai.abstraction import _round_buckets
@@ -18,7 +19,6 @@ from errai.abstraction.recipe import Method, Recipe, default_nesting, parse_reci
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
-from tests.naive import abstraction_buckets as naive
 
 NUM_DEALS = 100_000
 

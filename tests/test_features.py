@@ -6,6 +6,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from naive import abstraction_features as naive
 
 from errai.abstraction import _features as kernels
 from errai.abstraction import feature_build
@@ -16,7 +17,6 @@ from errai.cards.equity import equity
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
-from tests.naive import abstraction_features as naive
 
 needs_jit = pytest.mark.skipif(
     numba.config.DISABLE_JIT, reason="134,459 boards are too many for plain Python"

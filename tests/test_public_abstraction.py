@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import abstraction_public as twin
 
+import errai
 from errai.abstraction import _public_abstraction
 from errai.abstraction.feature_build import build_features
 from errai.abstraction.features import FeaturePlan
@@ -22,6 +23,7 @@ from errai.abstraction.public_clusters import (
     public_differences,
     transition_table,
 )
+from errai.array_file import write_array
 from errai.cards.deck import Deck, format_cards
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
@@ -307,16 +309,48 @@ def test_no_file_can_change_or_be_missing_unseen(tmp_path):
 
 def test_an_interrupted_save_leaves_nothing_to_load(tmp_path, monkeypatch):
     folder = tmp_path / "a"
-    abstraction().save(folder)
+    written = []
 
-    def refuse(*_args, **_options):
-        raise OSError(28, "No space left on device")
+    def refuse(path, *args, **options):
+        written.append(path)
+        if len(written) > 5:
+            raise OSError(28, "No space left on device")
+        return write_array(path, *args, **options)
 
-    monkeypatch.setattr("errai.abstraction.public_abstraction.write_array", refuse)
-    with pytest.raises(OSError, match="No space left"):
-        abstraction().save(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr("errai.abstraction.public_abstraction.write_array", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            abstraction().save(folder)
     with pytest.raises(UsageError, match="is not an abstraction"):
         load_public_abstraction(folder)
+    abstraction().save(folder)
+    with pytest.raises(UsageError, match="holds an abstraction already"):
+        abstraction().save(folder)
+    assert errai.load_abstraction(folder).name == abstraction().name
+
+
+def test_an_interrupted_build_goes_on_with_the_same_bytes(tmp_path):
+    options = {"buckets": BUCKETS, "seed": 3}
+    build_public_abstraction(features(), clusters(), out=tmp_path / "whole", **options)
+
+    def interrupt(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_public_abstraction(
+            features(), clusters(), out=tmp_path / "a", num_threads=1, report=interrupt, **options
+        )
+    with pytest.raises(UsageError, match="is not an abstraction"):
+        load_public_abstraction(tmp_path / "a")
+    first = (tmp_path / "a" / "cluster-0" / "round-2.array").stat().st_mtime_ns
+    build_public_abstraction(features(), clusters(), out=tmp_path / "a", **options)
+    assert (tmp_path / "a" / "cluster-0" / "round-2.array").stat().st_mtime_ns == first, "not built again"
+    whole, again = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (tmp_path / "whole", tmp_path / "a")
+    )
+    assert again == whole
 
 
 def test_the_manifest_says_what_it_is(tmp_path):
@@ -324,7 +358,7 @@ def test_the_manifest_says_what_it_is(tmp_path):
     manifest = json.loads((tmp_path / "abstraction.json").read_text())
     assert manifest["kind"] == "public"
     assert manifest["buckets_per_cluster"] == list(BUCKETS)
-    assert len(manifest["checksums"]) == 2 + NUM_CLUSTERS * 4
+    assert [len(entry["arrays"]) for entry in manifest["clusters"]] == [4] * NUM_CLUSTERS
 
 
 @pytest.mark.parametrize(

@@ -186,15 +186,15 @@ class AbstractionWriter:
             "statistics": statistics,
         }
         self._rounds[player, r] = entry
-        write_text(self._note(player, r), json.dumps({"fingerprint": self._fingerprint, **entry}))
+        write_text(self._note(player, r), signed_json({"made": self._fingerprint, **entry}))
 
     def written_round(self, player: int, r: int) -> dict[str, Any] | None:
         """Return the entry of a round that an interrupted build has written."""
         try:
-            entry: dict[str, Any] = json.loads(self._note(player, r).read_text())
-        except (OSError, ValueError):
+            entry = verified_json(self._note(player, r).read_bytes(), self._note(player, r))
+        except (OSError, UsageError):
             return None
-        if entry.pop("fingerprint", None) != self._fingerprint:
+        if entry.pop("made") != self._fingerprint:
             return None
         self._rounds[player, r] = entry
         return entry
@@ -318,18 +318,24 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise UsageError(
             f"'{folder}' is not an abstraction: a finished folder of 'errai abstract build' is allowed"
         ) from None
-    try:
-        manifest: dict[str, Any] = json.loads(content)
-        checksum = manifest.pop("checksum")
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise UsageError(f"'{folder / MANIFEST_NAME}' is damaged: it is not what was written") from None
+    manifest = verified_json(content, folder / MANIFEST_NAME)
     if manifest.get("format") != FORMAT:
         raise UsageError(
             f"'{folder}' has format version {manifest.get('format')}: version {FORMAT} is allowed"
         )
-    if checksum != _checksum(manifest):
-        raise UsageError(f"'{folder / MANIFEST_NAME}' is damaged: it does not fit its checksum")
     return manifest
+
+
+def verified_json(content: bytes | str, path: Path) -> dict[str, Any]:
+    """Read what `signed_json` wrote; the path is only for the sentence that refuses it."""
+    try:
+        found: dict[str, Any] = json.loads(content)
+        checksum = found.pop("checksum")
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise UsageError(f"'{path}' is damaged: it is not what was written") from None
+    if checksum != _checksum(found):
+        raise UsageError(f"'{path}' is damaged: it does not fit its checksum")
+    return found
 
 
 def _checksum(manifest: dict[str, Any]) -> str:

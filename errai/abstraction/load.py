@@ -1,20 +1,23 @@
-"""`errai.load_abstraction`: open what `errai abstract build` has saved, whichever kind it is."""
+"""`errai.load_abstraction`: open what `errai abstract` has saved, whichever kind it is."""
 
 from pathlib import Path
 
-from errai.abstraction.abstraction import Abstraction, read_abstraction
+from errai.abstraction.abstraction import Abstraction, read_abstraction, read_manifest
+from errai.abstraction.public_abstraction import KIND, PublicAbstraction, load_public_abstraction
 from errai.errors import UsageError
 
 
-def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction:
+def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction | PublicAbstraction:
     """Open a saved abstraction.
 
     Args:
         path: its folder.
         whole: verify every bit of its tables, which takes seconds for large ones; headers and sizes are
-            verified always.
+            verified always, and public abstractions are always verified whole.
     """
     folder = Path(path)
     if not folder.is_dir():
         raise UsageError(f"'{path}' is not an abstraction: a folder of 'errai abstract build' is allowed")
+    if read_manifest(folder)["kind"] == KIND:
+        return load_public_abstraction(folder)
     return read_abstraction(folder, whole=whole)

@@ -33,7 +33,7 @@ def percentile_buckets(
             chunk = slice(begin, begin + CHUNK)
             # Sums of deals stay far below 2^53, up to which float64 counts exactly.
             weight += np.bincount(values[chunk], weights[chunk], most + 1).astype(np.int64)
-        return bucket_of_value(weight, num_buckets)[values]
+        return np.asarray(bucket_of_value(weight, num_buckets)[values])
     different, place = np.unique(values, return_inverse=True)
     weight = np.bincount(place, weights, len(different)).astype(np.int64)
     return bucket_of_value(weight, num_buckets)[place]

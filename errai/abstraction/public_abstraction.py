@@ -31,7 +31,7 @@ A look-up renames the special round's board to the canonical one, and the hands 
 The last round needs no renaming: strengths against all opponents are computed for all hands at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,10 +48,11 @@ from errai.abstraction.abstraction import (
     read_manifest,
     restore_rules,
     signed_json,
+    verified_json,
 )
 from errai.abstraction.features import BoardSweep
 from errai.abstraction.hands import HandClasses
-from errai.array_file import read_array, sync_folder, write_array, write_text
+from errai.array_file import read_array, write_array, write_text
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.deals import Deals
@@ -97,6 +98,35 @@ class ClusterTables:
         return sums
 
 
+@dataclass(frozen=True, eq=False)
+class PublicShape:
+    """What a public abstraction is, without the tables of its clusters.
+
+    Attributes:
+        game: the rules.
+        special_round: the betting round whose boards are clustered.
+        cluster_of_board: int32[M], the cluster of each canonical board of that round.
+        num_clusters: number of clusters.
+        buckets_per_cluster: by round from the special one on, the most that a cluster has.
+        opponent_clusters: cluster of each class of the opponent's hole cards, for the last round.
+    """
+
+    game: PokerRules
+    special_round: int
+    cluster_of_board: npt.NDArray[np.int32]
+    num_clusters: int
+    buckets_per_cluster: tuple[int, ...]
+    opponent_clusters: npt.NDArray[np.uint16]
+
+    @property
+    def name(self) -> str:
+        """Such as `PUBLIC60-KE-KO 169-500-500-500`, with the buckets of one cluster."""
+        classes = HandClasses(self.game)
+        first = [str(classes.size(r)) for r in range(self.special_round)]
+        counts = "-".join([*first, *map(str, self.buckets_per_cluster)])
+        return f"PUBLIC{self.num_clusters}-KE-KO {counts}"
+
+
 class PublicAbstraction:
     """Buckets of a game's hands that never forget in which cluster the special round's board was.
 
@@ -112,22 +142,14 @@ class PublicAbstraction:
 
     num_players_described = 1
 
-    def __init__(
-        self,
-        game: PokerRules,
-        special_round: int,
-        cluster_of_board: npt.NDArray[np.int32],
-        num_clusters: int,
-        buckets_per_cluster: Sequence[int],
-        opponent_clusters: npt.NDArray[np.uint16],
-        clusters: Mapping[int, ClusterTables],
-    ) -> None:
+    def __init__(self, shape: "PublicShape", clusters: Mapping[int, ClusterTables]) -> None:
+        game = shape.game
         self.game = game
-        self.special_round = special_round
-        self.cluster_of_board = cluster_of_board
-        self.num_clusters = num_clusters
-        self.buckets_per_cluster = tuple(int(n) for n in buckets_per_cluster)
-        self.opponent_clusters = opponent_clusters
+        self.special_round = shape.special_round
+        self.cluster_of_board = shape.cluster_of_board
+        self.num_clusters = shape.num_clusters
+        self.buckets_per_cluster = shape.buckets_per_cluster
+        self.opponent_clusters = shape.opponent_clusters
         self.clusters = dict(clusters)
         self.classes = HandClasses(game)
         self._deals = Deals(game)
@@ -135,16 +157,14 @@ class PublicAbstraction:
         self._position = np.zeros(256, dtype=np.int64)
         self._position[self._deck_cards] = np.arange(game.deck.size)
         self._hand_positions = self._position[self.classes.hands]
-        self._place = np.full(len(cluster_of_board), -1, dtype=np.int64)  # of a board in its cluster
+        self._place = np.full(len(self.cluster_of_board), -1, dtype=np.int64)  # of a board in its cluster
         for tables in self.clusters.values():
             self._place[tables.boards] = np.arange(len(tables.boards))
 
     @property
     def name(self) -> str:
         """What it is, such as `PUBLIC60-KE-KO 169-500-500-500`, with the buckets of one cluster."""
-        first = [str(self.classes.size(r)) for r in range(self.special_round)]
-        counts = "-".join([*first, *map(str, self.buckets_per_cluster)])
-        return f"PUBLIC{self.num_clusters}-KE-KO {counts}"
+        return self.shape.name
 
     @property
     def last_round(self) -> int:
@@ -247,44 +267,26 @@ class PublicAbstraction:
         return buckets
 
     def save(self, folder: str | Path) -> None:
-        """Write the manifest and all clusters that are at hand, which must be all of them.
-
-        The manifest is removed first and written last, so an interrupted save leaves nothing to load.
-        """
+        """Write all clusters, which must be at hand, and the manifest last."""
         missing = sorted(set(range(self.num_clusters)) - set(self.clusters))
         if missing:
             raise UsageError(f"cluster {missing[0]} is not at hand: a public abstraction is saved with all")
-        root = Path(folder)
-        root.mkdir(parents=True, exist_ok=True)
-        (root / MANIFEST_NAME).unlink(missing_ok=True)
-        sync_folder(root)
-        checksums: dict[str, str] = {}
-
-        def write(path: str, numbers: Array, units: str) -> None:
-            target = root / f"{path}.array"
-            target.parent.mkdir(exist_ok=True)
-            checksums[path] = write_array(target, numbers, name=path, units=units)
-
-        write("clusters", self.cluster_of_board, "clusters")
-        write("opponents", self.opponent_clusters, "clusters")
+        writer = PublicWriter(folder, self.shape, "")
         for number, tables in sorted(self.clusters.items()):
-            inside = cluster_folder(number)
-            write(f"{inside}/boards", tables.boards, "boards")
-            for round_index, table in tables.tables.items():
-                write(f"{inside}/round-{round_index}", table, "buckets")
-            write(f"{inside}/round-{self.last_round}", tables.centres, "chances")
-        manifest = {
-            "format": FORMAT,
-            "kind": KIND,
-            "name": self.name,
-            "game": describe_rules(self.game),
-            "special_round": self.special_round,
-            "num_clusters": self.num_clusters,
-            "buckets_per_cluster": list(self.buckets_per_cluster),
-            "costs": [list(tables.costs) for _, tables in sorted(self.clusters.items())],
-            "checksums": checksums,
-        }
-        write_text(root / MANIFEST_NAME, signed_json(manifest))
+            writer.write_cluster(number, tables)
+        writer.finish()
+
+    @property
+    def shape(self) -> "PublicShape":
+        """What it is, without the tables of its clusters."""
+        return PublicShape(
+            self.game,
+            self.special_round,
+            self.cluster_of_board,
+            self.num_clusters,
+            self.buckets_per_cluster,
+            self.opponent_clusters,
+        )
 
     @cached_property
     def _sweep(self) -> BoardSweep:
@@ -341,6 +343,91 @@ def cluster_folder(number: int) -> str:
     return f"cluster-{number}"
 
 
+class PublicWriter:
+    """Writes a public abstraction cluster by cluster; a folder without its manifest is not one yet."""
+
+    def __init__(self, folder: str | Path, shape: PublicShape, fingerprint: str) -> None:
+        """Begin, or go on with what an interrupted build of the same has left.
+
+        Args:
+            folder: where; one that holds an abstraction is refused.
+            shape: what it is.
+            fingerprint: of everything that decides the buckets; clusters of another are written anew.
+        """
+        self._root, self._shape, self._fingerprint = Path(folder), shape, fingerprint
+        if (self._root / MANIFEST_NAME).exists():
+            raise UsageError(f"'{folder}' holds an abstraction already: another folder is allowed")
+        self._root.mkdir(parents=True, exist_ok=True)
+        self._entries: dict[int, dict[str, Any]] = {}
+
+    def write_cluster(self, number: int, tables: ClusterTables) -> None:
+        """Write the tables of a cluster, and a note of it with which an interrupted build goes on."""
+        arrays: dict[str, tuple[Array, str]] = {"boards": (tables.boards, "boards")}
+        arrays |= {f"round-{r}": (table, "buckets") for r, table in tables.tables.items()}
+        arrays[f"round-{self._shape.game.num_rounds - 1}"] = (tables.centres, "chances")
+        (self._root / cluster_folder(number)).mkdir(exist_ok=True)
+        checksums = {
+            name: self._write(f"{cluster_folder(number)}/{name}", array, units)
+            for name, (array, units) in arrays.items()
+        }
+        self._entries[number] = {"arrays": checksums, "costs": list(tables.costs)}
+        write_text(self._note(number), signed_json(self._entries[number] | {"made": self._fingerprint}))
+
+    def written_cluster(self, number: int) -> ClusterTables | None:
+        """Return the tables of a cluster that an interrupted build has written, every bit verified."""
+        try:
+            entry = verified_json(self._note(number).read_bytes(), self._note(number))
+        except (OSError, UsageError):
+            return None
+        if entry.pop("made") != self._fingerprint:
+            return None
+        self._entries[number] = entry
+        return _read_cluster(self._root, self._shape, number, entry, self._fingerprint)
+
+    def finish(self) -> None:
+        """Write the manifest, after which the folder is an abstraction."""
+        shape = self._shape
+        shared = {
+            "clusters": self._write("clusters", shape.cluster_of_board, "clusters"),
+            "opponents": self._write("opponents", shape.opponent_clusters, "clusters"),
+        }
+        manifest = {
+            "format": FORMAT,
+            "kind": KIND,
+            "name": shape.name,
+            "game": describe_rules(shape.game),
+            "fingerprint": self._fingerprint,
+            "special_round": shape.special_round,
+            "num_clusters": shape.num_clusters,
+            "buckets_per_cluster": list(shape.buckets_per_cluster),
+            "arrays": shared,
+            "clusters": [self._entries[number] for number in range(shape.num_clusters)],
+        }
+        write_text(self._root / MANIFEST_NAME, signed_json(manifest))
+        for number in range(shape.num_clusters):
+            self._note(number).unlink(missing_ok=True)
+
+    def _note(self, number: int) -> Path:
+        return self._root / f".{cluster_folder(number)}.json"
+
+    def _write(self, name: str, array: Array, units: str) -> str:
+        path = self._root / f"{name}.array"
+        return write_array(path, array, name=name, units=units, fingerprint=self._fingerprint)
+
+
+def _read_cluster(
+    root: Path, shape: PublicShape, number: int, entry: dict[str, Any], fingerprint: str
+) -> ClusterTables:
+    last_round = shape.game.num_rounds - 1
+
+    def read(name: str) -> Array:
+        path = root / cluster_folder(number) / f"{name}.array"
+        return read_array(path, fingerprint=fingerprint, expected_checksum=entry["arrays"][name])[1]
+
+    tables = {r: read(f"round-{r}") for r in range(shape.special_round, last_round)}
+    return ClusterTables(read("boards"), tables, read(f"round-{last_round}"), tuple(entry["costs"]))
+
+
 def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None = None) -> PublicAbstraction:
     """Load a public abstraction, every bit verified.
 
@@ -352,29 +439,23 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
     manifest = read_manifest(root)
     if manifest["kind"] != KIND:
         raise UsageError(f"'{folder}' is an abstraction of the kind '{manifest['kind']}': '{KIND}' is needed")
-    game, special_round = restore_rules(manifest["game"]), int(manifest["special_round"])
-    num_clusters, last_round = int(manifest["num_clusters"]), game.num_rounds - 1
+    fingerprint, num_clusters = manifest["fingerprint"], int(manifest["num_clusters"])
 
-    def read(path: str) -> Array:
-        return read_array(root / f"{path}.array", expected_checksum=manifest["checksums"][path])[1]
+    def read(name: str) -> Array:
+        checksum = manifest["arrays"][name]
+        return read_array(root / f"{name}.array", fingerprint=fingerprint, expected_checksum=checksum)[1]
 
+    shape = PublicShape(
+        restore_rules(manifest["game"]),
+        int(manifest["special_round"]),
+        read("clusters"),
+        num_clusters,
+        tuple(manifest["buckets_per_cluster"]),
+        read("opponents"),
+    )
     loaded = {}
     for number in range(num_clusters) if clusters is None else sorted(set(clusters)):
         if not 0 <= number < num_clusters:
             raise UsageError(f"cluster {number} does not exist: '{folder}' has 0 to {num_clusters - 1}")
-        inside = cluster_folder(number)
-        loaded[number] = ClusterTables(
-            read(f"{inside}/boards"),
-            {r: read(f"{inside}/round-{r}") for r in range(special_round, last_round)},
-            read(f"{inside}/round-{last_round}"),
-            tuple(manifest["costs"][number]),
-        )
-    return PublicAbstraction(
-        game,
-        special_round,
-        read("clusters"),
-        num_clusters,
-        manifest["buckets_per_cluster"],
-        read("opponents"),
-        loaded,
-    )
+        loaded[number] = _read_cluster(root, shape, number, manifest["clusters"][number], fingerprint)
+    return PublicAbstraction(shape, loaded)

@@ -13,22 +13,33 @@ Each cluster has random numbers of its own, so the buckets depend on the seed an
 which other clusters are built.
 """
 
+import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from hashlib import sha256
 from itertools import combinations
 from math import comb
 from os import cpu_count
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction._features import open_deals
+from errai.abstraction.abstraction import FORMAT
 from errai.abstraction.features import Features
 from errai.abstraction.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
-from errai.abstraction.public_abstraction import BLOCKED, ClusterTables, PublicAbstraction
+from errai.abstraction.public_abstraction import (
+    BLOCKED,
+    ClusterTables,
+    PublicAbstraction,
+    PublicShape,
+    PublicWriter,
+)
 from errai.abstraction.public_clusters import PublicClusters
 from errai.abstraction.rows import HandRows
+from errai.abstraction.workers import SECONDS_BETWEEN_REPORTS
 from errai.errors import UsageError
 from errai.games.deals import Deals
 
@@ -62,6 +73,7 @@ def build_public_abstraction(
     restarts: int = 1,
     max_iterations: int = MAX_ITERATIONS,
     only: Sequence[int] | None = None,
+    out: str | Path | None = None,
     num_threads: int | None = None,
     report: Report | None = None,
 ) -> PublicAbstraction:
@@ -76,6 +88,7 @@ def build_public_abstraction(
         restarts: of each k-means.
         max_iterations: of each k-means.
         only: clusters to build; all without it.
+        out: folder to save it in, cluster by cluster; what an interrupted build left there is used.
         num_threads: clusters at a time; one for each core without it.
         report: called with clusters done and in all, from the calling thread; an exception ends the build.
     """
@@ -97,26 +110,64 @@ def build_public_abstraction(
     choices = _Choices(features, special_round, counts, seed, restarts, max_iterations)
     deals.boards.cards(deals.board_round(special_round))  # built once, before threads share them
     features.board_sweep  # noqa: B018 - the same
-    built: dict[int, ClusterTables] = {}
-    with ThreadPoolExecutor(num_threads or cpu_count() or 1, thread_name_prefix="errai-cluster") as pool:
-        tasks = {c: pool.submit(_build_cluster, choices, deals, c, clusters.boards(c)) for c in wanted}
-        try:
-            for number, task in tasks.items():
-                built[number] = task.result()
-                if report is not None:
-                    report(len(built), len(wanted))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return PublicAbstraction(
+    shape = PublicShape(
         rules,
         special_round,
         clusters.cluster_of_board,
         clusters.num_clusters,
         counts,
         np.asarray(features.opponent_clusters),
-        built,
     )
+    writer = PublicWriter(out, shape, _fingerprint(choices, clusters)) if out is not None else None
+    built: dict[int, ClusterTables] = {}
+    for number in wanted:
+        if writer is not None and (found := writer.written_cluster(number)) is not None:
+            built[number] = found
+    with ThreadPoolExecutor(num_threads or cpu_count() or 1, thread_name_prefix="errai-cluster") as pool:
+        tasks = {
+            c: pool.submit(_build_cluster, choices, deals, c, clusters.boards(c))
+            for c in wanted
+            if c not in built
+        }
+        try:
+            for number, task in tasks.items():
+                built[number] = _awaited(task, lambda: report and report(len(built), len(wanted)))
+                if writer is not None:
+                    writer.write_cluster(number, built[number])
+                if report is not None:
+                    report(len(built), len(wanted))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    if writer is not None and len(built) == clusters.num_clusters:
+        writer.finish()
+    return PublicAbstraction(shape, built)
+
+
+def _awaited(task: "Future[ClusterTables]", tell: Callable[[], object]) -> ClusterTables:
+    """Wait for a cluster; a report about once a second lets the caller end the build."""
+    while True:
+        try:
+            return task.result(timeout=SECONDS_BETWEEN_REPORTS)
+        except TimeoutError:
+            tell()
+
+
+def _fingerprint(choices: _Choices, clusters: PublicClusters) -> str:
+    """Return the mark of everything that decides the buckets."""
+    about = {
+        "format": FORMAT,
+        "features": choices.features.plan.fingerprint,
+        "clusters": sha256(clusters.cluster_of_board.tobytes()).hexdigest(),
+        "options": [
+            choices.special_round,
+            choices.buckets,
+            choices.seed,
+            choices.restarts,
+            choices.max_iterations,
+        ],
+    }
+    return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _verified_buckets(
