@@ -113,13 +113,13 @@ def features_command(
     """Build the features of every hand of a game: strengths, histograms, strength against clusters."""
     from errai.memory import format_bytes
 
-    _verify_threads(threads)
-    plan = _plan(_poker_rules(game), clusters)
+    verify_threads(threads)
+    plan = feature_plan(_poker_rules(game), clusters)
     was_complete, began = plan.is_complete(), time.monotonic()
     command = shlex.join(
         ["errai", "abstract", "features", game, *(["--clusters", str(clusters)] if clusters else [])]
     )
-    _build_features(plan, threads, json, command)
+    build_features_told(plan, threads, json, command)
     if json:
         print_json(
             {
@@ -206,10 +206,10 @@ def _run_build(build: Build, threads: int | None, json: bool) -> None:
     from errai.abstraction.recipe import parse_recipes
     from errai.array_file import write_text
 
-    _verify_threads(threads)
+    verify_threads(threads)
     rules = _poker_rules(build.game)
     recipes = parse_recipes(build.name, rules)
-    plan = _plan(rules, build.clusters)
+    plan = feature_plan(rules, build.clusters)
     names = {"max_iterations": build.iterations, "sample_size": build.sample, "full_passes": build.passes}
     named = {"seed": build.seed, "restarts": build.restarts, **names, "num_threads": threads}
     options = BuildOptions(**{key: value for key, value in named.items() if value is not None})
@@ -223,7 +223,7 @@ def _run_build(build: Build, threads: int | None, json: bool) -> None:
     go_on = shlex.join(["errai", "abstract", "build", "--resume", "--out", str(folder)])
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / NOTE_NAME, json_text.dumps(asdict(build)))
-    features = _build_features(plan, threads, json, go_on)
+    features = build_features_told(plan, threads, json, go_on)
     stages = Stages()
     with (
         ended_by_signals(f"rounds that are done stay in {folder}; go on with: {go_on}"),
@@ -343,12 +343,14 @@ def _poker_rules(game: str) -> "PokerRules":
     return rules
 
 
-def _verify_threads(threads: int | None) -> None:
+def verify_threads(threads: int | None) -> None:
+    """Refuse a number of threads that cannot be."""
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads are impossible: 1 or more are allowed")
 
 
-def _plan(rules: "PokerRules", clusters: int | None) -> "FeaturePlan":
+def feature_plan(rules: "PokerRules", clusters: int | None) -> "FeaturePlan":
+    """Return which features are needed; 8 opponent clusters where nothing else is said."""
     from errai.abstraction.features import DEFAULT_CLUSTERS, FeaturePlan
     from errai.abstraction.hands import HandClasses
 
@@ -357,7 +359,7 @@ def _plan(rules: "PokerRules", clusters: int | None) -> "FeaturePlan":
     return FeaturePlan(rules, clusters)
 
 
-def _build_features(plan: "FeaturePlan", threads: int | None, json: bool, go_on: str) -> "Features":
+def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go_on: str) -> "Features":
     """Build the features that are not in the cache; disk and time are told first."""
     from errai.abstraction.feature_build import build_features, estimate_seconds
     from errai.abstraction.features import Features

@@ -13,7 +13,7 @@ import typer
 import typer.main
 
 from errai import __version__
-from errai.cli import abstract, abstract_show, equity, games, reproduce, solve, spot
+from errai.cli import abstract, abstract_public, abstract_show, equity, games, reproduce, solve, spot
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -35,6 +35,7 @@ app.command("equity")(equity.equity_command)
 abstractions = typer.Typer()
 abstractions.command("features")(abstract.features_command)
 abstractions.command("build")(abstract.build_command)
+abstractions.command("public")(abstract_public.public_command)
 abstractions.command("info")(abstract_show.info_command)
 abstractions.command("show")(abstract_show.show_command)
 abstractions.command("compare")(abstract_show.compare_command)
