@@ -131,7 +131,7 @@ class Abstraction:
         cards[:, : hands.shape[1]] = hands[is_open]
         cards[:, hands.shape[1] :] = board
         found = np.full(len(hands), NO_BUCKET, dtype=np.int64)
-        found[is_open] = self._round(round_index, player).of_deals(cards)
+        found[is_open] = self._round(round_index, player).on_board(cards, np.flatnonzero(is_open))
         return found
 
     def verify_fits(self, rules: PokerRules) -> None:
@@ -262,6 +262,10 @@ class RoundFactory:
     def _sweep(self) -> BoardSweep:
         return BoardSweep(self._classes, self._clusters, int(self._clusters.max()) + 1)
 
+    @cached_property
+    def _sweep_of_strength(self) -> BoardSweep:
+        return BoardSweep(self._classes, None, 0)
+
     def make(
         self, kind: str, r: int, arrays: dict[str, Array], num_buckets: int, earlier: Sequence[RoundBuckets]
     ) -> RoundBuckets:
@@ -285,7 +289,8 @@ class RoundFactory:
         if kind == RefinedStrength.kind:
             children = arrays["children"]
             parts = num_buckets // earlier[-1].num_buckets
-            return RefinedStrength(earlier[-1], num_parent_cards, num_hole, self._sweep, children, parts)
+            sweep = self._sweep_of_strength
+            return RefinedStrength(earlier[-1], num_parent_cards, num_hole, sweep, children, parts)
         return RefinedOchs(
             earlier[-1], num_parent_cards, num_hole, self._sweep, arrays["centres"], arrays["num-centres"]
         )

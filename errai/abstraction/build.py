@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT, Abstraction, AbstractionWriter, RoundFactory
 from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import DEFAULT_CLUSTERS, FeaturePlan, Features
+from errai.abstraction.features import DEFAULT_CLUSTERS, BoardSweep, FeaturePlan, Features
 from errai.abstraction.hands import HandClasses
 from errai.abstraction.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.abstraction.percentile import bucket_of_value, nested_percentiles, percentile_buckets
@@ -267,7 +267,7 @@ class _Side:
         _, parts = self._refine(r, recipe, deals)
         rules = self.recipe.rules
         num_parent_cards = rules.num_hole_cards + rules.num_board_cards_by(r - 1)
-        shared = (parent, num_parent_cards, rules.num_hole_cards, self.features.board_sweep)
+        shared = (parent, num_parent_cards, rules.num_hole_cards)
         if recipe.method is Method.OPPONENT_CLUSTERS:
             shape = (parent.num_buckets, recipe.num_buckets, self.features.plan.num_clusters)
             centres = np.zeros(shape, dtype=np.uint16)
@@ -275,13 +275,14 @@ class _Side:
             for p, part in parts.items():
                 centres[p, : len(part)] = part
                 num_centres[p] = len(part)
-            self.rounds[r] = RefinedOchs(*shared, centres, num_centres)
+            self.rounds[r] = RefinedOchs(*shared, self.features.board_sweep, centres, num_centres)
         else:
             most = self.features.plan.max_strength
             children = np.zeros((parent.num_buckets, most + 1), dtype=_smallest(recipe.num_buckets))
             for p, part in parts.items():
                 children[p] = part
-            self.rounds[r] = RefinedStrength(*shared, children, recipe.num_buckets)
+            sweep = BoardSweep(self.features.classes, None, 0)
+            self.rounds[r] = RefinedStrength(*shared, sweep, children, recipe.num_buckets)
 
     def _refine(
         self, r: int, recipe: RoundRecipe, deals: Population

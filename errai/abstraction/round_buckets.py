@@ -42,6 +42,10 @@ class RoundBuckets(ABC):
     def of_deals(self, cards: Cards) -> Numbers:
         """Return the bucket of each row of hole cards and board, the board in the order of its deals."""
 
+    def on_board(self, cards: Cards, hands: Numbers) -> Numbers:
+        """Return the bucket of each row; all rows have one board, and the hands are numbered in `hands`."""
+        return self.of_deals(cards)
+
     @property
     def arrays(self) -> dict[str, Array]:
         """The arrays that a file must hold, by name."""
@@ -126,6 +130,11 @@ class _Refined(RoundBuckets):
             hands = self._hand_number[cards[rows, 0], cards[rows, self._num_hole - 1]]
             found[rows] = self._refine(parents[rows], self._sweep.features(board), hands)
         return found
+
+    def on_board(self, cards: Cards, hands: Numbers) -> Numbers:
+        """Sweep the hands of the one board, and refine."""
+        parents = self._parent.of_deals(np.ascontiguousarray(cards[:, : self._num_parent_cards]))
+        return self._refine(parents, self._sweep.features(cards[0, self._num_hole :]), hands)
 
     @abstractmethod
     def _refine(self, parents: Numbers, features: BoardFeatures, hands: Numbers) -> Numbers:
