@@ -10,7 +10,7 @@ The thesis does not say how hands were put into buckets. Two ways are tried for 
 hands have in this game, which ends on the flop, and by the features of Texas hold'em, as if two more cards
 were to come (`FirstRounds`). The latter need the features of the whole of hold'em in the cache.
 
-Seen, A-vs-A and A-vs-U: perfect recall by hold'em's E[HS2] 139.9 and 82.2 after 240 iterations, by this game's
+Seen, A-vs-A and A-vs-U: perfect recall by hold'em's E[HS2] 139.9 and 82.2 after 240 iterations, by the game's
 own strength about 132 and 56 after 60 and 100; imperfect recall, after 100 iterations and not yet at rest, by
 k-means over hold'em's histograms 83.8 and 29.7, over this game's own OCHS 92.3 and 19.4. So the published
 perfect-recall buckets are most likely percentiles of hold'em's E[HS2].
