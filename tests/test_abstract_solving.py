@@ -291,8 +291,8 @@ def test_abstract_equilibria_against_an_equilibrium_as_published() -> None:
     Neither equilibrium is unique, so no value is. A search over pairs of them, by linear programmes in
     turn for either side, found values from -57 to -19 for J.Q.K-J.Q.K and from -663 to -367 for JQK-JQK,
     and 20 of the 24 published values within such ranges if a bet of "mb/h" is one chip. The paper calls it
-    a small bet, which is two; then 9 are. The other four (JQ.K-J.QK, and J.QK-full, J.QK-J.Q.K, J.QK-J.QK) miss by 2 to 24. The
-    search may not have found the ends of the ranges.
+    a small bet, which is two; then 9 are. The other four (JQ.K-J.QK, and J.QK-full, J.QK-J.Q.K,
+    J.QK-J.QK) miss by 2 to 24. The search may not have found the ends of the ranges.
     """
     equilibrium = errai.solve(LEDUC, "lp").strategy
     ours = []
