@@ -1,6 +1,20 @@
-"""What holds for every test."""
+"""What holds for every test, and saved abstractions of small games that several test files look at."""
 
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import errai
+
+if TYPE_CHECKING:
+    from errai.abstraction.features import Features
+
+IMPERFECT = "IR-KE-KO 5-20-10"
+PERFECT = "PR-KE-HS 4-3-2"
+ASYMMETRIC = "IR-HS-HS 5-20-10 / PR-KE-HS 4-3-2"
 
 
 def pytest_configure() -> None:
@@ -10,3 +24,43 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A feature cache of a test file's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("ERRAI_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def features(cache: Path) -> "Features":
+    """The features of Rhode Island hold'em; those of Leduc are in the cache, too."""
+    from errai.abstraction.feature_build import build_features
+    from errai.abstraction.features import FeaturePlan
+
+    build_features(FeaturePlan(errai.load_game("leduc"), 3), num_threads=1)
+    return build_features(FeaturePlan(errai.load_game("rhode-island")), num_threads=1)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory, features: "Features") -> Path:
+    """A folder with saved abstractions: imperfect, perfect, asymmetric, refined, leduc."""
+    from errai.abstraction import build
+    from errai.abstraction.features import FeaturePlan, Features
+    from errai.abstraction.recipe import parse_recipes
+
+    home = tmp_path_factory.mktemp("abstractions")
+    rules = features.plan.rules
+    for folder, name in (("imperfect", IMPERFECT), ("perfect", PERFECT), ("asymmetric", ASYMMETRIC)):
+        build.build_abstraction(parse_recipes(name, rules), features, out=home / folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "MAX_DEALS_IN_A_TABLE", 1000)
+        patch.setattr(build, "MIN_DEALS_SAMPLED", 10_000)
+        patch.setattr(build, "MAX_DEALS_SAMPLED", 10_000)
+        build.build_abstraction(parse_recipes("IIP-KE-KO 5-6-3", rules), features, out=home / "refined")
+    leduc = Features(FeaturePlan(errai.load_game("leduc"), 3))
+    build.build_abstraction(parse_recipes("PR-HS-HS 2-2", leduc.plan.rules), leduc, out=home / "leduc")
+    return home

@@ -5,6 +5,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from conftest import ASYMMETRIC, IMPERFECT, PERFECT
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import abstraction_describe as naive
@@ -24,50 +25,16 @@ from errai.abstraction.describe import (
     round_name,
     table_bytes,
 )
-from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import FeaturePlan, Features
+from errai.abstraction.features import Features
 from errai.abstraction.named_groups import leduc_abstraction
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
-
-IMPERFECT = "IR-KE-KO 5-20-10"
-PERFECT = "PR-KE-HS 4-3-2"
-ASYMMETRIC = "IR-HS-HS 5-20-10 / PR-KE-HS 4-3-2"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    """A feature cache of this file's own."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("cache")
-        patch.setenv("ERRAI_CACHE_DIR", str(folder))
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def features(cache: Path) -> Features:
-    build_features(FeaturePlan(load_game("leduc"), 3), num_threads=1)
-    return build_features(FeaturePlan(load_game("rhode-island")), num_threads=1)
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory, features: Features) -> Path:
-    """A folder with abstractions: imperfect, perfect, asymmetric, refined, leduc."""
-    home = tmp_path_factory.mktemp("abstractions")
-    rules = features.plan.rules
-    for folder, name in (("imperfect", IMPERFECT), ("perfect", PERFECT), ("asymmetric", ASYMMETRIC)):
-        build_abstraction(parse_recipes(name, rules), features, out=home / folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build_module, "MAX_DEALS_IN_A_TABLE", 1000)
-        patch.setattr(build_module, "MIN_DEALS_SAMPLED", 10_000)
-        patch.setattr(build_module, "MAX_DEALS_SAMPLED", 10_000)
-        build_abstraction(parse_recipes("IIP-KE-KO 5-6-3", rules), features, out=home / "refined")
-    leduc = Features(FeaturePlan(load_game("leduc"), 3))
-    build_abstraction(parse_recipes("PR-HS-HS 2-2", leduc.plan.rules), leduc, out=home / "leduc")
-    return home
+pytestmark = [
+    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game"),
+    pytest.mark.usefixtures("cache"),
+]
 
 
 def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]

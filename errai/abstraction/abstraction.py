@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -371,33 +371,3 @@ def _describe_round(recipe: RoundRecipe) -> dict[str, Any]:
 def _restore_round(about: dict[str, Any]) -> RoundRecipe:
     nested = tuple(about["nested"]) if about["nested"] is not None else None
     return RoundRecipe(Method(about["method"]), about["num_buckets"], nested, about["recall"])
-
-
-class LoadedAbstraction(Protocol):
-    """What every kind of saved abstraction can do."""
-
-    @property
-    def game(self) -> PokerRules:
-        """The game that it was made for."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    @property
-    def num_players_described(self) -> int:
-        """1 where both players see alike, 2 where they do not."""
-
-    def num_buckets(self, round_index: int, player: int = 0) -> int:
-        """Return the buckets of a round."""
-
-    def bucket(self, hand: str, board: str = "", player: int = 0) -> int:
-        """Return the bucket of a hand."""
-
-    def buckets(
-        self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0
-    ) -> npt.NDArray[np.int64]:
-        """Return the bucket of each deal."""
-
-    def buckets_on_board(self, board: npt.NDArray[np.uint8], player: int = 0) -> npt.NDArray[np.int64]:
-        """Return the bucket of every hand on a board."""
