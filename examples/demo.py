@@ -23,6 +23,18 @@ STEPS = [
         "Limit hold'em, round by round, in an abstraction of 57 million",
         ["size", "limit-holdem", "--buckets", "IR 169-9000-9000-9000"],
     ),
+    (
+        "Rhode Island hold'em's hands in buckets, by k-means and with perfect recall",
+        ["abstract", "build", "PR-KE-KO 5-4-3", "--game", "rhode-island", "--out", "abstractions/ri"],
+    ),
+    (
+        "The bucket of an ace with a king on the table, and what may come of it",
+        ["abstract", "show", "abstractions/ri", "--hand", "As", "--board", "Kd"],
+    ),
+    (
+        "What it costs in Leduc not to tell jacks from queens, measured in the real game",
+        ["solve", "leduc", "--abstraction", "[JQ.K]", "--iterations", "500"],
+    ),
     ("Ace-king suited against queens and better, exactly", ["equity", "AsKs", "QQ+", "--board", "Js7d2s"]),
 ]
 
@@ -39,6 +51,7 @@ def main() -> None:
         f"\nDone in {time.perf_counter() - began:.0f} s. Next:\n"
         "  .venv/bin/errai --help                      every command\n"
         "  .venv/bin/errai solve GAME --out runs/mine  solve a game and keep it\n"
+        "  .venv/bin/errai abstract build --help       abstractions, of the full deck too\n"
         "  README.md                                   the same from Python\n"
         "  docs/algorithms.md                          what is verified, against what"
     )

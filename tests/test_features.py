@@ -39,7 +39,9 @@ def naive_cumulative(values: list[int], plan: FeaturePlan) -> list[int]:
     return naive.cumulative_histogram(values, plan.bin_width, NUM_BINS)
 
 
-@pytest.mark.parametrize(("game", "num_clusters"), [("leduc", 2), ("kuhn", 2), ("rhode-island", 4)])
+@pytest.mark.parametrize(
+    ("game", "num_clusters"), [("leduc", 2), ("kuhn", 2), pytest.param("rhode-island", 4, marks=needs_jit)]
+)
 def test_whole_small_games_against_the_twin(cache: Path, game: str, num_clusters: int) -> None:
     rules = rules_of(game)
     plan = FeaturePlan(rules, num_clusters)
@@ -72,6 +74,7 @@ def test_whole_small_games_against_the_twin(cache: Path, game: str, num_clusters
                 assert abs(features.ochs(r)[number, c] - wanted) <= Fraction(1, 2)
 
 
+@needs_jit
 def test_deals_count_every_deal_once(cache: Path) -> None:
     plan = FeaturePlan(rules_of("rhode-island"), 4)
     features = build_features(plan)
@@ -81,6 +84,7 @@ def test_deals_count_every_deal_once(cache: Path) -> None:
         assert (plan.classes.index(cards, r) == np.arange(plan.classes.size(r))).all()
 
 
+@needs_jit
 def test_earlier_ochs_is_the_mean_over_what_may_come(cache: Path) -> None:
     plan = FeaturePlan(rules_of("rhode-island"), 4)
     features = build_features(plan)
@@ -240,6 +244,7 @@ def test_expected_strength_of_twenty_hands(hole_cards: tuple[FeaturePlan, np.nda
     assert deck.size == 52
 
 
+@needs_jit
 def test_interrupted_builds_go_on_with_the_same_bytes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 16)
     monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 500)
@@ -276,6 +281,7 @@ def _built(plan: FeaturePlan, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return list(plan.folder.glob("*.array"))
 
 
+@needs_jit
 def test_features_are_the_same_on_one_and_two_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
