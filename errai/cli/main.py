@@ -13,7 +13,7 @@ import typer
 import typer.main
 
 from errai import __version__
-from errai.cli import abstract, abstract_public, abstract_show, equity, games, reproduce, solve, spot
+from errai.cli import abstract, abstract_public, abstract_show, equity, exploit, games, reproduce, solve, spot
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -27,7 +27,7 @@ app.command("games")(games.list_games)
 app.command("size")(games.size)
 app.command("show")(games.show)
 app.command("solve")(solve.solve_command)
-app.command("exploit")(solve.exploit_command)
+app.command("exploit")(exploit.exploit_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("spot")(spot.spot_command)
 app.command("equity")(equity.equity_command)

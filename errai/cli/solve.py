@@ -1,6 +1,5 @@
-"""`errai solve`, `errai exploit`."""
+"""`errai solve`."""
 
-import os
 import re
 import sys
 import time
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import Game
     from errai.games.rules import PokerRules
-    from errai.response.exploitability import Exploitability
-    from errai.response.subgames import ActionRule
     from errai.solvers.solve import Measurement, StopRule
     from errai.solvers.update_rules import UpdateRule
     from errai.strategy.run import Job, Run
@@ -352,7 +349,7 @@ def _run_job(job: "Job", plot: str | None, checkpoint_every: float, json: bool) 
         _tell_abstraction(job.solver.tree)
         print(
             f"tables of {job.solver.walk.dtype} {format_bytes(sizes['table_bytes'])}, "
-            f"buffers {format_bytes(sizes['buffer_bytes'])}, {_threads(job.solver.walk.num_threads)}"
+            f"buffers {format_bytes(sizes['buffer_bytes'])}, {threads_in_words(job.solver.walk.num_threads)}"
             + (f", disk for checkpoints {format_bytes(2 * sizes['table_bytes'])}" if job.folder else ""),
             flush=True,
         )
@@ -478,7 +475,8 @@ def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool) -> N
         print(f"saved in {run.folder}; next: errai show {run.folder}, errai exploit {run.folder}")
 
 
-def _threads(number: int) -> str:
+def threads_in_words(number: int) -> str:
+    """Say how many threads."""
     return "1 thread" if number == 1 else f"{number} threads"
 
 
@@ -488,149 +486,3 @@ def _point(measurement: "Measurement") -> dict[str, Any]:
         "seconds": measurement.seconds,
         "mbb_per_game": measurement.exploitability.mbb_per_game,
     }
-
-
-def exploit_command(
-    strategy: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A strategy or run that was saved, or with --game: always-call, always-raise, always-fold, "
-            "half or random.",
-        ),
-    ],
-    game: Annotated[
-        str | None, typer.Option("--game", metavar="GAME", help="The game that a simple agent plays.")
-    ] = None,
-    bets: Bets = None,
-    max_raises: MaxRaises = None,
-    force_all_in: ForceAllIn = 0.0,
-    threads: Threads = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            "--keep",
-            metavar="FOLDER",
-            help="For simple agents: go sub-game by sub-game and keep here what is done, to go on later.",
-        ),
-    ] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say how long it would take here, and how much memory.")
-    ] = False,
-    json: Json = False,
-    seed: Seed = 0,
-) -> None:
-    """Measure exactly how much a best response wins from a strategy."""
-    from errai.games.catalogue import load_game
-    from errai.response.exploitability import exploitability
-    from errai.strategy.estimate import goes_by_subgames
-    from errai.strategy.files import load_strategy, saved_game
-    from errai.strategy.simple import SIMPLE_RULES, simple_strategy
-
-    menu = menu_from_options(bets, max_raises, force_all_in)
-    is_simple = strategy in SIMPLE_RULES
-    if is_simple and game is None:
-        raise UsageError(f"'{strategy}' plays any game: --game says which")
-    if not is_simple and (game is not None or menu is not None):
-        if not Path(strategy).exists():
-            raise UsageError(
-                f"'{strategy}' is neither a file nor a simple agent: {', '.join(SIMPLE_RULES)} are allowed"
-            )
-        raise UsageError(f"'{strategy}' knows its game: --game and --bets go with simple agents")
-    if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads are impossible: 1 or more are allowed")
-    rules, menu = (load_game(str(game)), menu) if is_simple else saved_game(strategy)
-    by_subgames = is_simple and (keep is not None or goes_by_subgames(rules, menu))
-    if keep is not None and not is_simple:
-        raise UsageError("--keep goes with simple agents: saved strategies are measured at once")
-    if estimate:
-        rule = SIMPLE_RULES[strategy] if by_subgames else None
-        _tell_estimate(rules, menu, rule, threads, json)
-        return
-    if by_subgames:
-        measured = _measure_by_subgames(rules, strategy, menu, threads, keep)
-    else:
-        measured = exploitability(
-            simple_strategy(rules, strategy, menu) if is_simple else load_strategy(strategy)
-        )
-    if json:
-        print_json(
-            {
-                "strategy": strategy,
-                "game": rules.name,
-                "exploitability_chips": measured.chips,
-                "exploitability_mbb_per_game": measured.mbb_per_game,
-                "best_response_values": list(measured.best_response_values),
-            }
-        )
-        return
-    first, second = measured.best_response_values
-    print(
-        f"{strategy} in {rules.name}: exploitability {measured.mbb_per_game:.6g} mbb/g "
-        f"({measured.chips:.6g} chips)"
-    )
-    print(f"  a best response wins {first:.6g} chips a game in position 0, {second:.6g} in position 1")
-
-
-def _measure_by_subgames(
-    rules: "Game", agent: str, menu: "BetMenu | None", threads: int | None, keep: str | None
-) -> "Exploitability":
-    from errai.response.subgames import exploitability_by_subgames
-    from errai.strategy.estimate import falls_apart
-    from errai.strategy.simple import SIMPLE_RULES
-
-    if not falls_apart(rules):
-        raise UsageError(
-            f"'{rules.name}' does not fall apart into sub-games: it deals no board in its second round"
-        )
-    began = told = time.monotonic()
-
-    def report(done: int, boards: int) -> None:
-        nonlocal told
-        if time.monotonic() - told < SECONDS_BETWEEN_LINES:
-            return
-        told = time.monotonic()
-        spent = format_seconds(time.monotonic() - began)
-        print(f"errai: {done:,} of {boards:,} boards of a position, {spent}", file=sys.stderr, flush=True)
-
-    folder = Path(keep) if keep is not None else None
-    return exploitability_by_subgames(
-        rules, SIMPLE_RULES[agent], menu, threads or os.cpu_count() or 1, folder, report
-    )
-
-
-def _tell_estimate(
-    rules: "Game", menu: "BetMenu | None", rule: "ActionRule | None", threads: int | None, json: bool
-) -> None:
-    from errai.memory import format_bytes
-    from errai.strategy.estimate import estimate_by_subgames, estimate_exploitability, falls_apart
-
-    if rule is not None and falls_apart(rules):
-        found = estimate_by_subgames(rules, rule, menu, threads)
-    else:
-        found = estimate_exploitability(rules, menu)
-    if json:
-        print_json(
-            {
-                "game": rules.name,
-                "steps": found.steps,
-                "seconds": found.seconds,
-                "threads": found.num_threads,
-                "sample": found.sample,
-                "table_bytes": found.table_bytes,
-                "hand_bytes": found.hand_bytes,
-                "fits": found.fits,
-            }
-        )
-        return
-    print(
-        f"{rules.name}: {found.steps:,} steps (a betting node with a hand at a board, for both positions), "
-        f"about {format_seconds(found.seconds)} here on {_threads(found.num_threads)}, "
-        f"at the pace of {found.sample} ({found.nanoseconds_a_step:.2f} ns a step)"
-    )
-    print(
-        f"  memory: {format_bytes(found.table_bytes)} for the strategy's tables and "
-        f"{format_bytes(found.hand_bytes)} for hands and boards at a time, which "
-        + ("fits into" if found.fits else "does not fit into")
-        + f" the {format_bytes(found.free_bytes)} that are free"
-    )
