@@ -16,10 +16,11 @@ from naive.tree import (
     small_nolimit_rules,
 )
 
+from errai import memory
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import MAX_CHIPS, UNLIMITED_RAISES, PokerRules
-from errai.tree import betting_tree, memory
+from errai.tree import betting_tree
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
     ACTION_NONE,

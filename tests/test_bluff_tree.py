@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from naive.tree import naive_arrays, naive_bluff_tree, naive_round_counts
 
+from errai import memory
 from errai.errors import UsageError
 from errai.games.bluff import BluffState, num_bids
 from errai.games.catalogue import bluff
-from errai.tree import bluff_tree, memory
+from errai.tree import bluff_tree
 from errai.tree.betting_tree import ACTION_CALL, CHALLENGE, DECISION, NO_NODE
 from errai.tree.bluff_tree import bluff_round_count, build_bluff_tree, build_split_bluff_tree
 
