@@ -3,12 +3,16 @@
 import csv
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from errai.cli.main import main
 from errai.cli.reproduce import FIGURES, _points
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
+from errai.strategy.abstraction_figures import abstraction_curves, build_for
 
 
 def reproduce(
@@ -77,24 +81,41 @@ def test_random_matrices_cross_where_published(
             assert one["iteration"] == pytest.approx(one["published"], rel=0.15)
 
 
+@pytest.fixture(scope="module")
+def hold_em_features(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The features of the whole of hold'em, 4 GiB, in a cache of this file's own."""
+    from errai.abstraction.feature_build import build_features
+    from errai.abstraction.features import FeaturePlan
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        build_features(FeaturePlan(load_game("limit-holdem")))
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("hold_em_features")
 @pytest.mark.parametrize(
-    ("name", "nearest"), [("thesis-figure-4.4", (150, 90)), ("thesis-figure-4.5", (110, 40))]
+    ("bucketing", "both", "against_full"),
+    [
+        ("PR-PHS-PHS-C-C 5x1-5x1-C-C", (130, 158), (73, 89)),
+        ("IR-C-KO-C-C 169-570-C-C", (65, 113), (20, 30)),
+    ],
 )
 def test_abstracted_holdem_is_as_exploitable_as_published(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    name: str,
-    nearest: tuple[float, float],
+    bucketing: str, both: tuple[float, float], against_full: tuple[float, float]
 ) -> None:
-    """Johanson 2016, figures 4.4 and 4.5; the bucketing is not published, so only the size is compared."""
-    arguments = ("--out", str(tmp_path), "--iterations", "100", "--json")
-    status, out, _ = reproduce(capsys, monkeypatch, name, *arguments)
-    assert status == 0
-    both, against_full = json.loads(out)["ends"][:2]
-    assert against_full["value"] < both["value"] < nearest[0]
-    assert against_full["value"] < nearest[1]
+    """Johanson 2016: 144 and 81 mbb/g in figure 4.4, 103 and 25 in figure 4.5.
+
+    How hands were bucketed is not published; by hold'em's features three of the four come within 10% (4.4)
+    and 20% (4.5). Why the fourth, imperfect recall with both abstracted, is lower: docs/algorithms.md.
+    """
+    game, hold_em = load_game("holdem-2-4"), load_game("limit-holdem")
+    assert isinstance(game, PokerRules)
+    assert isinstance(hold_em, PokerRules)
+    found = abstraction_curves(game, build_for(game, bucketing, hold_em, 0), [120], print)
+    assert both[0] < found.both[-1] < both[1]
+    assert against_full[0] < found.against_full[-1] < against_full[1]
 
 
 @pytest.mark.slow

@@ -220,7 +220,11 @@ def _figure_4_4(iterations: int, seed: int) -> Curves:
 
 
 def _figure_4_5(iterations: int, seed: int) -> Curves:
-    bucketings = (("IR-KO 169-570", ""), ("IR-C-KE-C-C 169-570-C-C", "limit-holdem"))
+    bucketings = (
+        ("IR-KO 169-570", ""),
+        ("IR-C-KE-C-C 169-570-C-C", "limit-holdem"),
+        ("IR-C-KO-C-C 169-570-C-C", "limit-holdem"),
+    )
     return _abstracted_holdem(bucketings, iterations, seed)
 
 
