@@ -15,9 +15,16 @@ from errai.abstraction.features import FeaturePlan, Features
 from errai.abstraction.hands import HandClasses
 from errai.abstraction.percentile import nested_percentiles, percentile_buckets
 from errai.abstraction.population import random_deals
+from errai.abstraction.public_build import build_public_abstraction
+from errai.abstraction.public_clusters import (
+    cluster_public_boards,
+    public_differences,
+    transition_table,
+)
 from errai.abstraction.recipe import Method, Recipe, default_nesting, parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
 NUM_DEALS = 100_000
@@ -186,15 +193,13 @@ def verify_deals(abstraction: Abstraction, rng: np.random.Generator) -> None:
         for r, one in enumerate(abstraction.recipes[player].rounds):
             num_cards = rules.num_hole_cards + classes.num_board_cards(r)
             cards = np.ascontiguousarray(deals[:, :num_cards])
-            # The last round of some abstractions is swept board by board.
-            cards = cards[:2000] if abstraction.rounds[player][r].kind in ("ochs", "strength") else cards
             buckets = abstraction.buckets(cards, r, player)
             assert (buckets >= 0).all()
             assert (buckets < abstraction.num_buckets(r, player)).all()
             assert (abstraction.buckets(renamed_suits(rules, cards, rng), r, player) == buckets).all()
             if one.recall:
                 assert before is not None
-                pairs = np.unique(np.stack([buckets, before[: len(buckets)]]), axis=1)
+                pairs = np.unique(np.stack([buckets, before]), axis=1)
                 assert len(np.unique(pairs[0])) == pairs.shape[1], "a bucket has one bucket before it"
             before = buckets
         board = deals[0, rules.num_hole_cards :]
@@ -355,3 +360,24 @@ def test_features_of_the_full_deck(full_deck: Features) -> None:
 )
 def test_the_full_deck(full_deck: Features, name: str) -> None:
     verify_deals(build(full_deck, name, restarts=1), np.random.default_rng(7))
+
+
+@pytest.mark.slow
+def test_public_clusters_of_the_full_deck(full_deck: Features) -> None:
+    """60 clusters of the 1,755 flops: 100,000 deals keep their bucket under renamed suits, and their cluster."""
+    rules = full_deck.plan.rules
+    base = build(full_deck, "IR-KE-KO 169-200-200-200", restarts=1)
+    table = transition_table(base.buckets_on_board, Deals(rules), 1, 200)
+    boards = cluster_public_boards(public_differences(table), 60)
+    assert len(boards.cluster_of_board) == 1755
+    assert boards.sizes.min() >= 1
+    found = build_public_abstraction(full_deck, boards, buckets=50)
+    rng = np.random.default_rng(6)
+    deals = random_deals(found.classes, 3, NUM_DEALS, rng)
+    flops = Deals(rules).boards.index(deals[:, 2:5], 0)
+    for r in (1, 2, 3):
+        cards = np.ascontiguousarray(deals[:, : 2 + found.classes.num_board_cards(r)])
+        buckets = found.buckets(cards, r)
+        assert found.num_buckets(r) == 60 * 50
+        assert (buckets // 50 == boards.cluster_of_board[flops]).all()
+        assert (found.buckets(renamed_suits(rules, cards, rng), r) == buckets).all()
