@@ -364,7 +364,7 @@ def test_the_full_deck(full_deck: Features, name: str) -> None:
 
 @pytest.mark.slow
 def test_public_clusters_of_the_full_deck(full_deck: Features) -> None:
-    """60 clusters of the 1,755 flops: 100,000 deals keep their bucket under renamed suits, and their cluster."""
+    """60 clusters of the 1,755 flops: renamed suits keep the bucket of 100,000 deals, and its cluster."""
     rules = full_deck.plan.rules
     base = build(full_deck, "IR-KE-KO 169-200-200-200", restarts=1)
     table = transition_table(base.buckets_on_board, Deals(rules), 1, 200)
