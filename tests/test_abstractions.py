@@ -13,7 +13,7 @@ from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.feature_build import build_features
 from errai.abstraction.features import FeaturePlan, Features
 from errai.abstraction.hands import HandClasses
-from errai.abstraction.percentile import nested_percentiles, percentile_buckets
+from errai.abstraction.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.population import random_deals
 from errai.abstraction.public_build import build_public_abstraction
 from errai.abstraction.public_clusters import (
@@ -141,6 +141,12 @@ def test_percentiles_against_the_twin() -> None:
             members = np.flatnonzero(outer == part)
             expected = naive.percentile_buckets(others[members].tolist(), weights[members].tolist(), 2)
             assert (nested[members] % 2).tolist() == expected
+
+
+def test_numbers_that_never_occurred_have_buckets_too() -> None:
+    weight = np.array([0, 0, 3, 0, 3, 3, 0, 0])
+    assert bucket_of_value(weight, 3).tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
+    assert bucket_of_value(np.zeros(3, dtype=np.int64), 4).tolist() == [0, 0, 0]
 
 
 def test_percentiles_have_equal_weight(features: dict[str, Features]) -> None:

@@ -370,7 +370,12 @@ class _Side:
         ahead = self.recipe.rounds[r + 1].method
         next_rows = self._rows(r + 1, ahead)
         found = cluster_potential(
-            rows.next_buckets(classes, following.table),
+            rows.next_buckets(
+                classes,
+                following.table,
+                self.options.num_threads,
+                lambda done, total: self.tell(f"{self._what(r)}, what may come", done, total),
+            ),
             weights,
             next_rows.means(following.table, self.features.deals(r + 1), following.num_buckets),
             next_rows.metric,

@@ -40,11 +40,12 @@ def percentile_buckets(
 
 
 def bucket_of_value(weight: npt.NDArray[np.int64], num_buckets: int) -> npt.NDArray[np.int64]:
-    """Return the bucket of each of some ascending numbers, given the weight of each."""
+    """Return the bucket of each of some ascending numbers, given the weight of each, which may be 0."""
     before = np.cumsum(weight) - weight
     total = int(weight.sum())
     assert 2 * total * num_buckets < 2**63, "the middle of a weight must fit 64 bits"
-    return np.asarray((2 * before + weight) * num_buckets // max(2 * total, 1))
+    middle = (2 * before + weight) * num_buckets // max(2 * total, 1)
+    return np.minimum(middle, num_buckets - 1)  # numbers without weight above all others: the last bucket
 
 
 def nested_percentiles(

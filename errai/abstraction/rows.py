@@ -12,6 +12,7 @@ from errai.abstraction import _kmeans
 from errai.abstraction.feature_build import next_sets, num_next
 from errai.abstraction.features import NUM_BINS, OCHS_SCALE, Array, Features
 from errai.abstraction.kmeans import Metric
+from errai.abstraction.workers import Progress, Report, start_workers
 
 SCALED_TOTAL = 60_000
 """What histograms end at that were counted in more than 16 bits."""
@@ -75,23 +76,37 @@ class HandRows:
         totals = np.maximum(totals, 1)[:, np.newaxis]
         return ((2 * sums + totals) // (2 * totals)).astype(np.uint16)
 
-    def next_buckets(self, classes: npt.NDArray[np.integer], table: Array) -> Rows:
+    def next_buckets(
+        self,
+        classes: npt.NDArray[np.integer],
+        table: Array,
+        num_threads: int | None = None,
+        report: Report | None = None,
+    ) -> Rows:
         """Return the buckets that the next public cards may lead to: uint16[N, sets of cards].
 
         Args:
             classes: of this round.
             table: bucket of each class of the next round.
+            num_threads: all cores without it.
+            report: called with classes done and in all.
         """
         plan, r = self._features.plan, self._round
         sets, num_sets = next_sets(plan, r), num_next(plan, r)
         found = np.empty((len(classes), num_sets), dtype=np.uint16)
-        step = max(1, DEALS_A_CHUNK // num_sets)
-        for begin in range(0, len(classes), step):
-            cards = plan.classes.unindex(classes[begin : begin + step], r)
+
+        def work(begin: int, end: int) -> None:
+            cards = plan.classes.unindex(classes[begin:end], r)
             deals = np.empty((len(cards) * num_sets, cards.shape[1] + sets.shape[1]), dtype=np.uint8)
             kernels.next_deals(cards, sets, deals)
             index = plan.classes.index(deals, r + 1)
-            found[begin : begin + step] = table[index].reshape(len(cards), num_sets)
+            found[begin:end] = table[index].reshape(len(cards), num_sets)
+
+        progress = Progress(report, len(classes))
+        with start_workers(num_threads) as workers:
+            step = max(1, DEALS_A_CHUNK // num_sets)
+            for begin, end, _ in workers.map(work, len(classes), step, progress):
+                progress.add(end - begin)
         return found
 
     @property
