@@ -45,7 +45,7 @@ def bucket_of_value(weight: npt.NDArray[np.int64], num_buckets: int) -> npt.NDAr
     total = int(weight.sum())
     assert 2 * total * num_buckets < 2**63, "the middle of a weight must fit 64 bits"
     middle = (2 * before + weight) * num_buckets // max(2 * total, 1)
-    return np.minimum(middle, num_buckets - 1)  # numbers without weight above all others: the last bucket
+    return np.asarray(np.minimum(middle, num_buckets - 1))  # above all weight: the last bucket
 
 
 def nested_percentiles(
