@@ -1,6 +1,8 @@
 """The cost of a thing before it is paid: bytes in words, and a refusal of what does not fit."""
 
 import os
+import shutil
+from pathlib import Path
 
 from errai.errors import UsageError
 
@@ -44,3 +46,11 @@ def verify_memory(num_bytes: int, what: str) -> None:
         raise UsageError(
             f"{what} needs {format_bytes(num_bytes)} of memory, and {format_bytes(available)} are free"
         )
+
+
+def free_disk(folder: str | Path) -> int:
+    """Return the bytes that are free where a folder is or will be."""
+    place = Path(folder).absolute()
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free

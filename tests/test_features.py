@@ -245,43 +245,6 @@ def test_expected_strength_of_twenty_hands(hole_cards: tuple[FeaturePlan, np.nda
 
 
 @needs_jit
-def test_interrupted_builds_go_on_with_the_same_bytes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 16)
-    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 500)
-    monkeypatch.setattr("errai.abstraction.workers.SECONDS_BETWEEN_REPORTS", 0.0)
-    rules = rules_of("rhode-island")
-    whole = {path.name: path.read_bytes() for path in _built(FeaturePlan(rules, 4), cache / "a", monkeypatch)}
-    monkeypatch.setenv("ERRAI_CACHE_DIR", str(cache / "b"))
-    plan = FeaturePlan(rules, 4)
-    attempts = 0
-    while not plan.is_complete():
-        attempts += 1
-        seen: set[tuple[str, int]] = set()
-
-        def interrupt(stage: str, done: int, total: int, seen: set[tuple[str, int]] = seen) -> None:
-            seen.add((stage, done))
-            if len(seen) > 20 and done < total:  # the first stage begins anew each time: let it pass
-                raise KeyboardInterrupt
-
-        try:
-            build_features(plan, num_threads=2, report=interrupt)
-        except KeyboardInterrupt:
-            assert not plan.is_complete()
-            with pytest.raises(UsageError, match="errai abstract features rhode-island"):
-                Features(plan)
-    assert attempts >= 3
-    again = {path.name: path.read_bytes() for path in plan.folder.glob("*.array")}
-    assert again == whole
-    assert not list(plan.folder.glob(".*partial")), "nothing half-written is left"
-
-
-def _built(plan: FeaturePlan, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    monkeypatch.setenv("ERRAI_CACHE_DIR", str(folder))
-    build_features(plan, num_threads=1)
-    return list(plan.folder.glob("*.array"))
-
-
-@needs_jit
 def test_features_are_the_same_on_one_and_two_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

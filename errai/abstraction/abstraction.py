@@ -30,8 +30,7 @@ from errai.abstraction.round_buckets import (
 )
 from errai.array_file import map_array, read_array, write_array, write_text
 from errai.errors import UsageError
-from errai.games.acpc_files import format_game_file, parse_game_file
-from errai.games.catalogue import game_names, load_game
+from errai.games.catalogue import describe_rules, restore_rules
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
@@ -233,7 +232,7 @@ class AbstractionWriter:
 def read_abstraction(folder: Path, *, whole: bool = False) -> Abstraction:
     """Read a saved abstraction; with `whole`, every bit of its tables is verified."""
     manifest = read_manifest(folder)
-    rules = restore_rules(manifest["game"])
+    rules = restore_poker_rules(manifest["game"])
     clusters = read_array(folder / f"{CLUSTERS_NAME}.array", fingerprint=manifest["fingerprint"])[1]
     players, recipes, statistics = [], [], []
     for player, entries in enumerate(manifest["players"]):
@@ -296,17 +295,10 @@ class RoundFactory:
         )
 
 
-def describe_rules(rules: PokerRules) -> dict[str, str]:
-    """Describe a game so that it can be had again: by name, or by the text of its ACPC game file."""
-    if rules.name in game_names() and load_game(rules.name) == rules:
-        return {"name": rules.name}
-    return {"name": rules.name, "file": format_game_file(rules)}
-
-
-def restore_rules(about: dict[str, str]) -> PokerRules:
-    """Return the game that `describe_rules` described."""
-    rules = parse_game_file(about["file"], about["name"]) if "file" in about else load_game(about["name"])
-    assert isinstance(rules, PokerRules)
+def restore_poker_rules(about: dict[str, str]) -> PokerRules:
+    """Return the card game that `describe_rules` described."""
+    rules = restore_rules(about)
+    assert isinstance(rules, PokerRules), "only card games are abstracted"
     return rules
 
 

@@ -15,7 +15,6 @@ all arrays are whole.
 import fcntl
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +41,7 @@ from errai.abstraction.kmeans import Metric, cluster
 from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import ArrayHeader, PartialArray, map_array, write_array, write_text
 from errai.errors import UsageError
-from errai.memory import format_bytes, verify_memory
+from errai.memory import format_bytes, free_disk, verify_memory
 
 BOARDS_A_CHUNK = 64
 DEALS_A_CHUNK = 200_000
@@ -366,7 +365,7 @@ def num_next(plan: FeaturePlan, r: int) -> int:
 def _verify_disk(plan: FeaturePlan) -> None:
     """Refuse what does not fit on the disk; space that an earlier attempt has taken counts as free."""
     taken = sum(path.stat().st_blocks * 512 for path in plan.folder.iterdir() if path.is_file())
-    free = shutil.disk_usage(plan.folder).free
+    free = free_disk(plan.folder)
     if plan.disk_bytes > free + taken:
         raise UsageError(
             f"the features of '{plan.rules.name}' need {format_bytes(plan.disk_bytes)} of disk in "

@@ -44,9 +44,8 @@ from errai.abstraction import _public_abstraction as kernels
 from errai.abstraction.abstraction import (
     FORMAT,
     MANIFEST_NAME,
-    describe_rules,
     read_manifest,
-    restore_rules,
+    restore_poker_rules,
     signed_json,
     verified_json,
 )
@@ -55,6 +54,7 @@ from errai.abstraction.hands import HandClasses
 from errai.array_file import read_array, write_array, write_text
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
+from errai.games.catalogue import describe_rules
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
@@ -446,7 +446,7 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
         return read_array(root / f"{name}.array", fingerprint=fingerprint, expected_checksum=checksum)[1]
 
     shape = PublicShape(
-        restore_rules(manifest["game"]),
+        restore_poker_rules(manifest["game"]),
         int(manifest["special_round"]),
         read("clusters"),
         num_clusters,

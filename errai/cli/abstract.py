@@ -19,7 +19,6 @@ with which `--resume` goes on.
 import json as json_text
 import re
 import shlex
-import shutil
 import sys
 import time
 import tomllib
@@ -385,12 +384,11 @@ def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go
 def _tell_tables(recipes: "tuple[Recipe, ...]", plan: "FeaturePlan", folder: Path, json: bool) -> None:
     """Print what the tables take before they are made, and refuse what the disk cannot hold."""
     from errai.abstraction.describe import table_bytes
-    from errai.memory import format_bytes
+    from errai.memory import format_bytes, free_disk
 
     sizes = [table_bytes(recipe, plan) for recipe in recipes]
     needed = sum(sum(one) for one in sizes)
-    exists = next(place for place in [folder.absolute(), *folder.absolute().parents] if place.exists())
-    free = shutil.disk_usage(exists).free
+    free = free_disk(folder)
     if needed > free:
         raise UsageError(
             f"the tables need {format_bytes(needed)} of disk in '{folder}', and {format_bytes(free)} are free"

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,12 +121,11 @@ def _sizes(text: str) -> int | list[int]:
 
 def _verify_room(folder: Path, num_boards: int, base: "Abstraction") -> None:
     """Refuse what the disk cannot hold: a number of 2 bytes for each board, later card and hand."""
-    from errai.memory import format_bytes
+    from errai.memory import format_bytes, free_disk
 
     hands, cards = len(base.classes.hands), base.game.deck.size
     needed = 2 * num_boards * hands * (1 + cards)
-    exists = next(place for place in [folder.absolute(), *folder.absolute().parents] if place.exists())
-    free = shutil.disk_usage(exists).free
+    free = free_disk(folder)
     if needed > free:
         raise UsageError(
             f"the tables need {format_bytes(needed)} of disk in '{folder}', and {format_bytes(free)} are free"

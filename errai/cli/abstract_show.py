@@ -11,7 +11,7 @@ import typer
 
 from errai.cli import bars
 from errai.cli.abstract import STATISTICS_COLUMNS, explain_statistics, statistics_cells
-from errai.cli.output import Json, Seed, print_json, print_table, whole_number
+from errai.cli.output import Json, Seed, print_json, print_table, verify_picture, whole_number
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def show_command(
         raise UsageError("--board goes with --hand, which is missing")
     if limit < 0:
         raise UsageError(f"a limit of {limit} hands is impossible: 0 or more are allowed")
-    _verify_picture(plot)
+    verify_picture(plot)
     found = _open(abstraction)
     if not 0 <= player <= 1:
         raise UsageError(f"player {player} does not exist: positions 0 and 1 do")
@@ -503,16 +503,6 @@ def _draw_ochs(profiles: "dict[str, Profile]") -> None:
             share = one.strength if k < 0 else one.ochs[k]
             cells.append(f"{share:.3f} {bars.line(share, length, blocks)}")
         print(f"  {label:<10} " + "  ".join(cells).rstrip())
-
-
-def _verify_picture(plot: str | None) -> None:
-    if plot is None:
-        return
-    from errai.strategy.plot import verify_plots
-
-    verify_plots()
-    if not Path(plot).absolute().parent.is_dir():
-        raise UsageError(f"'{plot}' cannot be drawn: its folder does not exist")
 
 
 def _plot(profiles: "Mapping[str, Profile | None]", path: str, title: str) -> None:

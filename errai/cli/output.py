@@ -2,9 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from errai.errors import UsageError
 
 
 def whole_number(text: str | int) -> int:
@@ -40,6 +43,17 @@ def fail(sentence: str) -> int:
     text = " ".join(sentence.split())
     print(f"errai: {text}" + ("" if text.endswith(".") else "."), file=sys.stderr)
     return 2
+
+
+def verify_picture(plot: str | None) -> None:
+    """Find out before hours of work that a picture cannot be drawn."""
+    if plot is None:
+        return
+    from errai.strategy.plot import verify_plots
+
+    verify_plots()
+    if not Path(plot).absolute().parent.is_dir():
+        raise UsageError(f"'{plot}' cannot be drawn: its folder does not exist")
 
 
 def print_json(value: Any) -> None:

@@ -3,13 +3,12 @@
 import re
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from errai.cli.games import Bets, ForceAllIn, MaxRaises, menu_from_options
-from errai.cli.output import Json, Seed, decimal_number, print_json, whole_number
+from errai.cli.output import Json, Seed, decimal_number, print_json, verify_picture, whole_number
 from errai.cli.progress import SECONDS_BETWEEN_LINES, UNLIMITED, Interrupts, Progress, format_seconds
 from errai.errors import UsageError
 
@@ -186,7 +185,7 @@ def solve_command(
     )
 
     stop = _stop_rule(iterations, until, time_limit)
-    _verify_picture(plot)
+    verify_picture(plot)
     if resume and out is None:
         raise UsageError("--resume goes on with the run in --out, which is missing")
     if game is None:
@@ -308,17 +307,6 @@ def _stop_rule(iterations: int | None, until: str | None, limit: str | None) -> 
         _target(until) if until is not None else None,
         _duration(limit) if limit is not None else None,
     )
-
-
-def _verify_picture(plot: str | None) -> None:
-    """Find out before hours of work that a picture cannot be drawn."""
-    if plot is None:
-        return
-    from errai.strategy.plot import verify_plots
-
-    verify_plots()
-    if not Path(plot).absolute().parent.is_dir():
-        raise UsageError(f"'{plot}' cannot be drawn: its folder does not exist")
 
 
 def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simultaneous: bool) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from errai.cards.deck import FULL_DECK, Deck
 from errai.errors import UsageError
-from errai.games.acpc_files import read_game_file
+from errai.games.acpc_files import format_game_file, parse_game_file, read_game_file
 from errai.games.bluff import MAX_DICE, BluffRules
 from errai.games.rules import UNLIMITED_RAISES, PokerRules, Showdown
 
@@ -150,3 +150,29 @@ def load_game(name: str | Path) -> Game:
         f"'{text}' is neither a game nor an ACPC game file: the games are {', '.join(game_names())}, "
         f"any holdem-ROUNDS-BETS with 1 to 4 each, and any bluff-DICE-DICE with 1 to {MAX_DICE} each"
     )
+
+
+def describe_rules(game: Game) -> dict[str, str]:
+    """Describe a game so that nothing else is needed to have it again.
+
+    A game that has no name of ours is described by the text of its ACPC game file.
+    """
+    about = {"name": game.name}
+    if isinstance(game, PokerRules) and not _is_catalogued(game):
+        about["file"] = format_game_file(game)
+    return about
+
+
+def restore_rules(about: dict[str, str]) -> Game:
+    """Return the game that `describe_rules` described."""
+    name, text = about["name"], about.get("file")
+    return load_game(name) if text is None else parse_game_file(text, name)
+
+
+def _is_catalogued(game: Game) -> bool:
+    if isfile(game.name) and game.name not in game_names():
+        return False
+    try:
+        return load_game(game.name) == game
+    except UsageError:
+        return False

@@ -20,7 +20,6 @@ import tomllib
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,9 +38,7 @@ from errai.array_file import (
     write_text,
 )
 from errai.errors import UsageError
-from errai.games.acpc_files import format_game_file, parse_game_file
-from errai.games.catalogue import Game, game_names, load_game
-from errai.games.rules import PokerRules
+from errai.games.catalogue import Game, describe_rules, restore_rules
 from errai.response.exploitability import Exploitability
 from errai.solvers.solve import Measurement, Solver, StopRule
 from errai.strategy.strategy import Strategy
@@ -117,13 +114,8 @@ def saved_game(path: str | Path) -> tuple[Game, BetMenu | None]:
 
 
 def describe_game(game: Game, menu: BetMenu | None) -> dict[str, Any]:
-    """Describe a game and its bet sizes so that nothing else is needed to have them again.
-
-    A game that has no name of ours is described by the text of its ACPC game file.
-    """
-    about: dict[str, Any] = {"game": {"name": game.name}}
-    if isinstance(game, PokerRules) and not _is_catalogued(game):
-        about["game"]["file"] = format_game_file(game)
+    """Describe a game and its bet sizes so that nothing else is needed to have them again."""
+    about: dict[str, Any] = {"game": describe_rules(game)}
     if menu is not None:
         about["bets"] = {"menu": menu.text, "force_all_in": str(menu.force_all_in)}
         if menu.max_raises is not None:
@@ -138,8 +130,7 @@ def describe_game(game: Game, menu: BetMenu | None) -> dict[str, Any]:
 
 def restore_game(about: dict[str, Any]) -> tuple[Game, BetMenu | None]:
     """Return the game and the bet sizes that `describe_game` described."""
-    name, text = about["game"]["name"], about["game"].get("file")
-    game = load_game(name) if text is None else parse_game_file(text, name)
+    game = restore_rules(about["game"])
     bets = about.get("bets")
     if bets is None:
         return game, None
@@ -158,15 +149,6 @@ def _verify_strategy(header: ArrayHeader, path: str | Path) -> None:
         raise UsageError(
             f"'{path}' holds '{header.name}' and no strategy: a file of Strategy.save is allowed"
         )
-
-
-def _is_catalogued(game: Game) -> bool:
-    if isfile(game.name) and game.name not in game_names():
-        return False
-    try:
-        return load_game(game.name) == game
-    except UsageError:
-        return False
 
 
 def _fingerprint_of(about: dict[str, Any]) -> str:

@@ -5,7 +5,6 @@ is what came out, in memory and, with a folder, on disk. `run.strategy` is what 
 `run.current` where they differ, `run.measurements` the convergence.
 """
 
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
-from errai.memory import format_bytes
+from errai.memory import format_bytes, free_disk
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.strategy.bluff import BluffRun, solve_bluff
 from errai.strategy.files import (
@@ -260,10 +259,7 @@ def _verified_dtype(dtype: npt.DTypeLike) -> str:
 
 def _verify_disk(out: str | Path, table_bytes: int) -> None:
     """Refuse a run whose checkpoints would not fit: the old and the new one lie side by side for a moment."""
-    folder = Path(out).absolute()
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
+    free = free_disk(out)
     if 2 * table_bytes > free:
         raise UsageError(
             f"checkpoints in '{out}' need {format_bytes(2 * table_bytes)} of disk, "
