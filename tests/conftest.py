@@ -1,7 +1,8 @@
 """What holds for every test, and saved abstractions of small games that several test files look at."""
 
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,25 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def run_errai(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., tuple[int, str, str]]:
+    """Type a command in a folder of its own; returns status, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        from errai.cli.main import main
+
+        monkeypatch.setattr(sys, "argv", ["errai", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        told = capsys.readouterr()
+        return int(left.value.code or 0), told.out, told.err
+
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Solving with abstractions: buckets of every cell, exact measurement, runs, both kinds of opponent."""
 
 import json
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from naive.abstraction_solving import naive_deals, naive_leduc_bucket, naive_una
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
 from errai.cards.deck import Deck
-from errai.cli.main import main
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
@@ -424,21 +422,6 @@ def test_dice_have_no_cards_to_abstract() -> None:
 
 
 # The command line
-
-
-@pytest.fixture
-def run_errai(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Type a command in a folder of its own; returns status, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["errai", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        told = capsys.readouterr()
-        return int(left.value.code or 0), told.out, told.err
-
-    return run
 
 
 def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]

@@ -22,7 +22,6 @@ from errai.abstraction.describe import (
 from errai.abstraction.feature_build import build_features
 from errai.abstraction.features import FeaturePlan, Features
 from errai.cli import bars
-from errai.cli.main import main
 from errai.cli.stages import Stages
 from errai.games.catalogue import load_game
 
@@ -33,19 +32,13 @@ pytestmark = [
 
 
 @pytest.fixture
-def run_errai(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Type a command in a folder of its own; returns status, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
+def run_errai(run_errai, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """The same at 80 columns, without lines of progress, which appear on a busy machine."""
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["errai", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        told = capsys.readouterr()
-        # On a busy machine, or while kernels compile, lines of progress may appear.
-        err = re.sub(r"errai: (compiling kernels|[^:\n]+: \d+%).*\n", "", told.err)
-        return int(left.value.code or 0), told.out, err
+        status, out, err = run_errai(*arguments)
+        return status, out, re.sub(r"errai: (compiling kernels|[^:\n]+: \d+%).*\n", "", err)
 
     return run
 

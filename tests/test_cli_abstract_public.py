@@ -1,7 +1,7 @@
 """`errai abstract public` as typed."""
 
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
@@ -10,7 +10,8 @@ import pytest
 
 import errai
 from errai.abstraction.public_abstraction import load_public_abstraction
-from errai.cli.main import main
+
+RunErrai = Callable[..., tuple[int, str, str]]
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
 
@@ -25,18 +26,11 @@ def home(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-d
         yield folder
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["errai", "abstract", "public", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-    told = capsys.readouterr()
-    return int(left.value.code or 0), told.out, told.err
-
-
-def test_public_clusters_and_their_buckets(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_public_clusters_and_their_buckets(home: Path, run_errai: RunErrai) -> None:
     out = str(home / "four")
-    status, text, _ = run(capsys, str(home / "base"), "--public", "4", "--buckets", "20-30", "--out", out)
+    status, text, _ = run_errai(
+        "abstract", "public", str(home / "base"), "--public", "4", "--buckets", "20-30", "--out", out
+    )
     assert status == 0
     assert "13 public boards of round 1 of rhode-island in 4 clusters, by the 40 buckets" in text
     assert "PUBLIC4-KE-KO 13-20-30" in text
@@ -48,14 +42,23 @@ def test_public_clusters_and_their_buckets(home: Path, capsys: pytest.CaptureFix
     assert len(set((buckets[buckets >= 0] // 30).tolist())) == 1, "one public cluster"
     one = load_public_abstraction(out, clusters=[int(buckets.max()) // 30])
     assert (one.buckets_on_board(board) == buckets).all()
-    status, text, error = run(capsys, str(home / "base"), "--public", "4", "--out", out)
+    status, text, error = run_errai("abstract", "public", str(home / "base"), "--public", "4", "--out", out)
     assert (status, text.count("\n")) == (2, 2)
     assert "holds an abstraction already" in error
 
 
-def test_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, text, _ = run(
-        capsys, str(home / "base"), "--public", "13", "--buckets", "5", "--out", str(home / "all"), "--json"
+def test_json(home: Path, run_errai: RunErrai) -> None:
+    status, text, _ = run_errai(
+        "abstract",
+        "public",
+        str(home / "base"),
+        "--public",
+        "13",
+        "--buckets",
+        "5",
+        "--out",
+        str(home / "all"),
+        "--json",
     )
     about = json.loads(text)
     assert status == 0
@@ -73,11 +76,9 @@ def test_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--threads", "0"], "0 threads are impossible"),
     ],
 )
-def test_bad_input(
-    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-) -> None:
-    status, _, error = run(
-        capsys, str(home / "base"), "--public", "4", *arguments, "--out", str(home / "never")
+def test_bad_input(home: Path, run_errai: RunErrai, arguments: list[str], sentence: str) -> None:
+    status, _, error = run_errai(
+        "abstract", "public", str(home / "base"), "--public", "4", *arguments, "--out", str(home / "never")
     )
     assert status == 2
     assert sentence in error
@@ -85,7 +86,7 @@ def test_bad_input(
     assert not (home / "never" / "abstraction.json").exists()
 
 
-def test_a_base_must_be_an_abstraction(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, error = run(capsys, str(home / "missing"))
+def test_a_base_must_be_an_abstraction(home: Path, run_errai: RunErrai) -> None:
+    status, _, error = run_errai("abstract", "public", str(home / "missing"))
     assert status == 2
     assert "is not an abstraction" in error

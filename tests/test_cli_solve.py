@@ -14,7 +14,6 @@ import pytest
 
 import errai
 from errai.cards.deck import Deck
-from errai.cli.main import main
 from errai.cli.progress import format_seconds, seconds_to_go
 from errai.errors import UsageError
 from errai.games.rules import PokerRules, Showdown
@@ -26,21 +25,6 @@ from errai.strategy.strategy import Strategy
 from errai.strategy.table import strategy_tables
 from errai.tree.public_tree import PublicTree
 from errai.tree.size import game_size
-
-
-@pytest.fixture
-def run_errai(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Type a command in a folder of its own; returns status, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["errai", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        told = capsys.readouterr()
-        return int(left.value.code or 0), told.out, told.err
-
-    return run
 
 
 def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -336,7 +336,7 @@ class BoardSweep:
                 ochs,
             )
             return strengths, h2, ochs
-        scratch = kernels_scratch(num_hands, self._num_clusters)
+        scratch = _sweep_scratch(num_hands, self._num_clusters)
         hands = self._classes.hands
         for j, board in enumerate(boards):
             is_open = np.logical_not(np.isin(hands, board).any(axis=1))
@@ -360,7 +360,7 @@ class BoardSweep:
         return BoardFeatures(strengths[0] != _evaluator.BLOCKED, h2[0], ochs[0])
 
 
-def kernels_scratch(num_hands: int, num_clusters: int) -> tuple[Array, ...]:
+def _sweep_scratch(num_hands: int, num_clusters: int) -> tuple[Array, ...]:
     """Return the scratch arrays of `sweep_board`, in its order."""
     step = kernels.LANE_STEP
     num_lanes = step * ((num_clusters + step) // step)

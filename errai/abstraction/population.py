@@ -24,7 +24,7 @@ class Population:
     Attributes:
         parents: uint32[N] bucket in the round before.
         classes: uint32[N] class of (hole cards, unordered board).
-        weights: int64[N] how often each deal counts.
+        weights: uint16[N] how often each deal counts.
     """
 
     parents: npt.NDArray[np.uint32]

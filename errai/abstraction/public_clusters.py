@@ -50,8 +50,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction import _public_clusters as kernels
+from errai.abstraction.hands import HandClasses
 from errai.cards.deck import format_cards
-from errai.cards.isomorphism import HandIndexer, RankIndexer
 from errai.errors import UsageError
 from errai.games.deals import Deals
 
@@ -110,24 +110,18 @@ def buckets_of_classes(
         deals: the game.
         round_index: betting round, 0 is the first.
     """
-    rules = deals.rules
-    num_board = sum(rules.num_board_cards[: round_index + 1])
-    indexer = (HandIndexer if rules.suits_matter else RankIndexer)(
-        (rules.num_hole_cards, num_board) if num_board else (rules.num_hole_cards,), rules.deck
-    )
-    num_classes = indexer.size(indexer.num_rounds - 1)
-    if bucket_of_class.shape != (num_classes,):
+    classes = HandClasses(deals.rules)
+    if bucket_of_class.shape != (classes.size(round_index),):
         raise UsageError(
-            f"buckets of the shape {bucket_of_class.shape} do not fit round {round_index} of '{rules.name}', "
-            f"which has {num_classes} classes"
+            f"buckets of the shape {bucket_of_class.shape} do not fit round {round_index} of "
+            f"'{deals.rules.name}', which has {classes.size(round_index)} classes"
         )
-    hands = rules.deck.hands(rules.num_hole_cards)
 
     def buckets_on_board(board: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
-        free = ~np.isin(hands, board).any(axis=1)
-        cards = np.concatenate([hands[free], np.tile(board, (int(free.sum()), 1))], axis=1)
-        buckets = np.full(len(hands), -1, dtype=np.int32)
-        buckets[free] = bucket_of_class[indexer.index(cards, indexer.num_rounds - 1)]
+        free = classes.is_open(board)
+        cards = np.concatenate([classes.hands[free], np.tile(board, (int(free.sum()), 1))], axis=1)
+        buckets = np.full(len(free), -1, dtype=np.int32)
+        buckets[free] = bucket_of_class[classes.index(cards, round_index)]
         return buckets
 
     return buckets_on_board
@@ -355,9 +349,9 @@ def _all_buckets(
 ) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.integer[Any]]]]:
     """Yield every canonical board, which hands share no card with it, bool[num_hands], and their buckets."""
     look_up = buckets if callable(buckets) else buckets_of_classes(buckets, deals, round_index)
-    hands = deals.rules.deck.hands(deals.rules.num_hole_cards)
+    classes = HandClasses(deals.rules)
     for board in _public_boards(deals, round_index):
-        free = np.logical_not(np.isin(hands, board).any(axis=1))
+        free = classes.is_open(board)
         given = look_up(board)
         if given.shape != free.shape or not np.array_equal(given >= 0, free):
             raise UsageError(
