@@ -11,11 +11,11 @@ import time
 
 import numpy as np
 
+from errai.engine.public_tree import PublicTree
 from errai.games.catalogue import load_game
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
 from errai.tree.buckets import Buckets
-from errai.tree.public_tree import PublicTree
 
 ROUNDS = 3
 NUM_BUCKETS = (25, 570)

@@ -25,17 +25,18 @@ import numpy.typing as npt
 import pyspiel
 
 from errai.cards.deck import FULL_DECK
+from errai.engine.public_tree import PublicTree
+from errai.engine.traversal import BEST, Traversal
 from errai.games.catalogue import holdem, leduc
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import RULES
+from errai.strategy.spot_tree import SpotBetting, build_spot_tree
+from errai.tables.layout import lossless_layout
 from errai.tree.betting_tree import build_betting_tree
 from errai.tree.cells import spot_cells
-from errai.tree.public_tree import PublicTree
-from errai.tree.spot_tree import SpotBetting, build_spot_tree
-from errai.tree.traversal import BEST, Traversal, lossless_layout
 
 SEED = 0
 OOP = "44+, A4s+, K8s+, Q8s+, Q6s, J8s+, T7s+, 97s+, 86s+, 76s, 65s, 54s, A9o+, K9o+, QTo+, JTo"
@@ -45,7 +46,7 @@ COMPILE = """
 import time
 import numpy as np
 from errai.games.catalogue import kuhn
-from errai.tree.public_tree import PublicTree
+from errai.engine.public_tree import PublicTree
 tree = PublicTree.of(kuhn())
 for dtype in (np.float64, np.float32):
     walk = tree.traversal(dtype, 1)

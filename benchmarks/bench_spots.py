@@ -15,9 +15,9 @@ import time
 import numpy as np
 
 from errai.memory import format_bytes
+from errai.runs.spot import SPOT_DISCOUNT, solve_spot_tree
 from errai.solvers.solve import Solver, configured_rule
-from errai.strategy.spot import SPOT_DISCOUNT, solve_spot_tree
-from errai.tree.spot_tree import SpotBetting, SpotTree, build_spot_tree
+from errai.strategy.spot_tree import SpotBetting, SpotTree, build_spot_tree
 
 OOP = "44+, A4s+, K8s+, Q8s+, Q6s, J8s+, T7s+, 97s+, 86s+, 76s, 65s, 54s, A9o+, K9o+, QTo+, JTo"
 IP = "44+, A8s+, A5s-A4s, K9s+, Q9s+, J9s+, T9s, 97s+, 87s, 75s+, ATo+, KTo+, QJo"

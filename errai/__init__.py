@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from errai.games.catalogue import load_game as load_game
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
+    from errai.runs.folder import load_strategy as load_strategy
+    from errai.runs.run import solve as solve
+    from errai.runs.spot import solve_spot as solve_spot
     from errai.solvers.matrix import solve_matrix as solve_matrix
-    from errai.strategy.files import load_strategy as load_strategy
-    from errai.strategy.run import solve as solve
-    from errai.strategy.spot import solve_spot as solve_spot
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
 
@@ -29,10 +29,10 @@ _HOMES = {
     "load_game": "errai.games.catalogue",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
-    "load_strategy": "errai.strategy.files",
-    "solve": "errai.strategy.run",
+    "load_strategy": "errai.runs.folder",
+    "solve": "errai.runs.run",
     "solve_matrix": "errai.solvers.matrix",
-    "solve_spot": "errai.strategy.spot",
+    "solve_spot": "errai.runs.spot",
     "strategy_from_function": "errai.strategy.strategy",
     "uniform_strategy": "errai.strategy.strategy",
 }

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import errai
-from errai.strategy.files import TABLE_NAMES, RunFolder, load_strategy
-from errai.strategy.run import Run, prepare_resumed
+from errai.runs.folder import TABLE_NAMES, RunFolder, load_strategy
+from errai.runs.run import Run, prepare_resumed
 from errai.tables.checkpoint import has_checkpoint, read_arrays
 
 ITERATIONS = 150

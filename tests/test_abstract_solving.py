@@ -14,18 +14,19 @@ from naive.abstraction_solving import naive_deals, naive_leduc_bucket, naive_una
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
 from errai.cards.deck import Deck
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.experiments.abstraction_figures import FirstRounds, abstraction_curves
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
+from errai.runs.abstracted import find_abstractions, solve_abstracted_against_full
 from errai.solvers.solve import Measurement, Solver
 from errai.solvers.update_rules import RULES
-from errai.strategy.abstracted import find_abstractions, solve_abstracted_against_full
-from errai.strategy.abstraction_figures import FirstRounds, abstraction_curves
 from errai.strategy.strategy import Strategy, find_node
 from errai.strategy.table import strategy_tables
-from errai.tree.buckets import Buckets, bucketed_layout, game_buckets
-from errai.tree.public_tree import PublicTree
+from errai.tables.layout import bucketed_layout
+from errai.tree.buckets import Buckets, game_buckets
 
 LEDUC = errai.load_game("leduc")
 RHODE_ISLAND = errai.load_game("rhode-island")
@@ -228,7 +229,7 @@ def test_shares_of_the_boards_add_up(name: str, monkeypatch: pytest.MonkeyPatch)
     tree = PublicTree.of(game).abstracted_by(RandomAbstraction(game, 3))
     straight = Solver(tree, RULES["cfr"], np.float64, 1)
     straight.run(5)
-    monkeypatch.setattr("errai.tree.traversal.MANY_CELLS", 0)
+    monkeypatch.setattr("errai.engine.traversal.MANY_CELLS", 0)
     found = []
     for num_threads in (1, 2, 3):
         shared = Solver(tree, RULES["cfr"], np.float64, num_threads)

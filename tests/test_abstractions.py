@@ -16,11 +16,7 @@ from errai.abstraction.hands import HandClasses
 from errai.abstraction.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.population import random_deals
 from errai.abstraction.public_build import build_public_abstraction
-from errai.abstraction.public_clusters import (
-    cluster_public_boards,
-    public_differences,
-    transition_table,
-)
+from errai.abstraction.public_clusters import cluster_public_boards, public_differences, transition_table
 from errai.abstraction.recipe import Method, Recipe, default_nesting, parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game

@@ -4,20 +4,16 @@ import numpy as np
 import pyspiel
 import pytest
 
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.bluff import FACES, rolls
 from errai.games.catalogue import bluff
+from errai.response.bluff import bluff_exploitability
+from errai.runs.bluff import BluffRun, round_values, solve_bluff
 from errai.solvers.solve import StopRule
 from errai.solvers.update_rules import RULES
-from errai.strategy.bluff import (
-    BluffRun,
-    BluffStrategy,
-    bluff_exploitability,
-    round_values,
-    solve_bluff,
-)
+from errai.strategy.bluff import BluffStrategy
 from errai.tree.betting_tree import ACTION_CALL, DECISION
-from errai.tree.public_tree import PublicTree
 
 NUM_BIDS = 12
 CHALLENGE_ACTION = 12  # OpenSpiel numbers bids as we do and calling bluff after them

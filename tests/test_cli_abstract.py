@@ -16,9 +16,7 @@ import pytest
 from conftest import ASYMMETRIC, IMPERFECT, PERFECT
 
 import errai
-from errai.abstraction.describe import (
-    features_of,
-)
+from errai.abstraction.describe import features_of
 from errai.abstraction.feature_build import build_features
 from errai.abstraction.features import FeaturePlan, Features
 from errai.cli import bars

@@ -15,15 +15,15 @@ import pytest
 import errai
 from errai.cards.deck import Deck
 from errai.cli.progress import format_seconds, seconds_to_go
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules, Showdown
+from errai.response.estimate import estimate_exploitability
 from errai.response.exploitability import Exploitability
 from errai.solvers.solve import Measurement, StopRule
-from errai.strategy.estimate import estimate_exploitability
 from errai.strategy.simple import SIMPLE_RULES, simple_strategy
 from errai.strategy.strategy import Strategy
 from errai.strategy.table import strategy_tables
-from errai.tree.public_tree import PublicTree
 from errai.tree.size import game_size
 
 

@@ -4,16 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errai.cards.deck import (
-    FULL_DECK,
-    RANKS,
-    SUITS,
-    Deck,
-    format_card,
-    format_cards,
-    parse_card,
-    parse_cards,
-)
+from errai.cards.deck import FULL_DECK, RANKS, SUITS, Deck, format_card, format_cards, parse_card, parse_cards
 from errai.errors import UsageError
 
 LEDUC = Deck("JQK", "hs")

@@ -14,13 +14,16 @@ LAYERS = [
     "abstraction",
     "tree",
     "tables",
+    "engine",
+    "strategy",
     "response",
     "solvers",
-    "strategy",
+    "runs",
     "modelling",
     "play",
     "evaluation",
     "cluster",
+    "experiments",
 ]
 RIM = ["web", "cli"]
 GROUND = {"array_file", "errors", "kernels", "memory"}

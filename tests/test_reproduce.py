@@ -10,9 +10,9 @@ import pytest
 
 from errai.cli.main import main
 from errai.cli.reproduce import FIGURES, _points
+from errai.experiments.abstraction_figures import abstraction_curves, build_for
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
-from errai.strategy.abstraction_figures import abstraction_curves, build_for
 
 
 def reproduce(

@@ -16,9 +16,10 @@ import errai
 from errai.cards.deck import Deck
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
+from errai.runs.folder import RunFolder
+from errai.runs.run import Run, prepare, prepare_resumed
 from errai.solvers.solve import Measurement, StopRule, measurement_points
-from errai.strategy.files import RunFolder, describe_game, restore_game
-from errai.strategy.run import Run, prepare, prepare_resumed
+from errai.strategy.files import describe_game, restore_game
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_checkpoint
 from errai.tree.bet_menu import BetMenu
 

@@ -5,16 +5,17 @@ import pytest
 from naive import matrix as matrix_twin
 
 from errai.cards.deck import FULL_DECK, Deck
+from errai.engine.traversal import BEST, EVALUATE, Traversal
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.solvers.matrix import solve_matrix
 from errai.solvers.sequence_form import MAX_NONZEROS, count_payoffs, solve_sequence_form
+from errai.tables.layout import lossless_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, build_betting_tree
 from errai.tree.bluff_tree import build_bluff_tree
 from errai.tree.cells import game_cells, spot_cells
-from errai.tree.traversal import BEST, EVALUATE, Traversal, lossless_layout
 
 # Kuhn 1950; for Leduc as in OpenSpiel's sequence-form solver.
 VALUES = {"kuhn": (-1 / 18, 1e-9), "leduc": (-0.085606424, 1e-9)}

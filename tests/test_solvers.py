@@ -8,17 +8,18 @@ from naive.traversal import NaiveWalk
 
 import errai
 from errai.cards.deck import Deck
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.betting import replay
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
-from errai.response.subgames import ActionRule, exploitability_by_subgames
+from errai.response.subgames import exploitability_by_subgames
+from errai.runs.run import Run
 from errai.solvers.solve import Solver, configured_rule
 from errai.solvers.update_rules import RULES
-from errai.strategy.run import Run
+from errai.strategy.simple import ActionRule
 from errai.strategy.strategy import strategy_from_function
 from errai.tree.buckets import Buckets
-from errai.tree.public_tree import PublicTree
 
 KUHN_VALUE = -1 / 18  # Kuhn 1950
 LEDUC_VALUE = -0.085606424  # published for Leduc hold'em; the LP gives -0.085606424078

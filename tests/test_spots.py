@@ -14,9 +14,10 @@ from errai.cards.equity import equity
 from errai.cards.ranges import NUM_HANDS
 from errai.cli.main import main
 from errai.errors import UsageError
+from errai.runs.spot import solve_spot
 from errai.solvers.sequence_form import solve_sequence_form
-from errai.strategy.spot import SpotResult, format_chips, solve_spot
-from errai.tree.spot_tree import SpotBetting, build_spot_tree
+from errai.strategy.spot import SpotResult, format_chips
+from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
 needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="thousands of iterations in plain Python")
 

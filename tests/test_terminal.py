@@ -12,11 +12,11 @@ from naive.traversal import Hand, naive_fold_values, naive_showdown_values
 
 import errai
 from errai.cards.deck import FULL_DECK, Deck
+from errai.engine._lanes import LANES, TILE
+from errai.engine._terminal import SUMS_SIZE, value_leaves
+from errai.engine.traversal import cell_arrays
 from errai.games.rules import PokerRules
-from errai.tree._lanes import LANES, TILE
-from errai.tree._terminal import SUMS_SIZE, value_leaves
 from errai.tree.cells import Cells, game_cells, spot_cells
-from errai.tree.traversal import cell_arrays
 
 U = np.uint64
 

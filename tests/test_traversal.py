@@ -13,9 +13,11 @@ from naive.traversal import Hand, InfoSet, NaiveWalk, Table
 
 import errai
 from errai.cards.deck import Deck
+from errai.engine._traversal import AT_ONCE
+from errai.engine.traversal import BEST, EVALUATE, LEARN, Traversal
 from errai.games.deals import Deals
 from errai.games.rules import UNLIMITED_RAISES, PokerRules
-from errai.tree._traversal import AT_ONCE
+from errai.tables.layout import TableLayout, lossless_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
     ACTION_CALL,
@@ -26,7 +28,6 @@ from errai.tree.betting_tree import (
     build_betting_tree,
 )
 from errai.tree.cells import Cells, game_cells, spot_cells
-from errai.tree.traversal import BEST, EVALUATE, LEARN, TableLayout, Traversal, lossless_layout
 
 MODES = {"evaluate": EVALUATE, "best": BEST, "learn": LEARN}
 NO_STEP = np.zeros(5)
@@ -362,7 +363,7 @@ def test_entries_walked_together_or_apart_give_the_same(monkeypatch: pytest.Monk
     tables = random_tables(pair.layout, np.random.default_rng(10))
     found = []
     for most_bytes in (1, 3_000, 1 << 20):
-        monkeypatch.setattr("errai.tree.traversal.MAX_BLOCK_BYTES", most_bytes)
+        monkeypatch.setattr("errai.engine.traversal.MAX_BLOCK_BYTES", most_bytes)
         walk = pair.traversal()
         regrets, averages = pair.layout.zeros(np.float64), pair.layout.zeros(np.float64)
         bound = pair.layout.tables(tables, regrets, averages)

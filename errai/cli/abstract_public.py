@@ -67,11 +67,7 @@ def public_command(
     from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.load import load_abstraction
     from errai.abstraction.public_build import build_public_abstraction
-    from errai.abstraction.public_clusters import (
-        cluster_public_boards,
-        public_differences,
-        transition_table,
-    )
+    from errai.abstraction.public_clusters import cluster_public_boards, public_differences, transition_table
     from errai.games.deals import Deals
 
     verify_threads(threads)

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from errai.cli.output import (
-    Json,
-    Seed,
-    decimal_number,
-    print_json,
-    print_table,
-    scientific,
-    whole_number,
-)
+from errai.cli.output import Json, Seed, decimal_number, print_json, print_table, scientific, whole_number
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -150,7 +142,7 @@ def show(
 
 
 def _show_strategy(path: str, betting: str, hand: str, board: str, json: bool) -> None:
-    from errai.strategy.files import load_strategy
+    from errai.runs.folder import load_strategy
     from errai.strategy.table import strategy_tables
 
     strategy = load_strategy(path)

@@ -49,7 +49,7 @@ def verify_picture(plot: str | None) -> None:
     """Find out before hours of work that a picture cannot be drawn."""
     if plot is None:
         return
-    from errai.strategy.plot import verify_plots
+    from errai.runs.plot import verify_plots
 
     verify_plots()
     if not Path(plot).absolute().parent.is_dir():

@@ -11,8 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from errai.runs.run import Job
     from errai.solvers.solve import Measurement, StopRule
-    from errai.strategy.run import Job
 
 UNLIMITED = 10**12
 """Iterations of a run that is to stop for another reason."""

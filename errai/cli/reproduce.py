@@ -112,9 +112,9 @@ class _Lines:
 
 def _rhode_island(rules: dict[str, "UpdateRule"], iterations: int, current: bool) -> Curves:
     """Solve Rhode Island hold'em with some update rules; measure averages and, if asked, currents."""
+    from errai.engine.public_tree import PublicTree
     from errai.games.catalogue import load_game
     from errai.solvers.solve import Solver
-    from errai.tree.public_tree import PublicTree
 
     tree = PublicTree.of(load_game(RHODE_ISLAND))
     points = _points(iterations)
@@ -188,9 +188,9 @@ def _figure_2b(iterations: int, seed: int) -> Curves:
 def _abstracted_holdem(bucketings: Sequence[tuple[str, str]], iterations: int, seed: int) -> Curves:
     """Solve [2-4] hold'em with some abstractions; those that need hold'em's features only where they are."""
     from errai.abstraction.features import FeaturePlan
+    from errai.experiments.abstraction_figures import abstraction_curves, build_for
     from errai.games.catalogue import load_game
     from errai.games.rules import PokerRules
-    from errai.strategy.abstraction_figures import abstraction_curves, build_for
 
     game = load_game(ABSTRACTED_GAME)
     assert isinstance(game, PokerRules)
@@ -314,7 +314,7 @@ def reproduce_command(
     number = figure.iterations if iterations is None else iterations
     if number < 1:
         raise UsageError(f"{number} iterations are impossible: 1 or more are allowed")
-    from errai.strategy.plot import plot_curves, verify_plots
+    from errai.runs.plot import plot_curves, verify_plots
 
     verify_plots()
     folder = Path(out)

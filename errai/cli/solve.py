@@ -13,15 +13,15 @@ from errai.cli.progress import SECONDS_BETWEEN_LINES, UNLIMITED, Interrupts, Pro
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
+    from errai.engine.public_tree import PublicTree
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import Game
     from errai.games.rules import PokerRules
+    from errai.runs.run import Job, Run
     from errai.solvers.solve import Measurement, StopRule
     from errai.solvers.update_rules import UpdateRule
-    from errai.strategy.run import Job, Run
     from errai.tree.bet_menu import BetMenu
     from errai.tree.buckets import CardAbstraction
-    from errai.tree.public_tree import PublicTree
 
 _MBB = re.compile(r"\s*([0-9.eE+-]+)\s*mbb(?:/g)?\s*")
 _TIME = re.compile(r"(?:([0-9.]+)d)?(?:([0-9.]+)h)?(?:([0-9.]+)m)?(?:([0-9.]+)s?)?")
@@ -174,15 +174,9 @@ def solve_command(
     """Solve a game."""
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
+    from errai.runs.abstracted import find_abstractions
+    from errai.runs.run import DEFAULT_ITERATIONS, LINEAR_PROGRAMME, prepare, prepare_resumed, solve_exactly
     from errai.solvers.solve import StopRule, configured_rule
-    from errai.strategy.abstracted import find_abstractions
-    from errai.strategy.run import (
-        DEFAULT_ITERATIONS,
-        LINEAR_PROGRAMME,
-        prepare,
-        prepare_resumed,
-        solve_exactly,
-    )
 
     stop = _stop_rule(iterations, until, time_limit)
     verify_picture(plot)
@@ -274,7 +268,8 @@ def _solve_bluff(
     rules: "BluffRules", rule: "UpdateRule", stop: "StopRule", measure_every: int | None, json: bool
 ) -> None:
     """Solve Bluff stage by stage and tell the value of each."""
-    from errai.strategy.bluff import bluff_exploitability, solve_bluff
+    from errai.response.bluff import bluff_exploitability
+    from errai.runs.bluff import solve_bluff
 
     def report(measurement: "Measurement") -> None:
         chips = measurement.exploitability.chips
@@ -311,8 +306,8 @@ def _stop_rule(iterations: int | None, until: str | None, limit: str | None) -> 
 
 def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simultaneous: bool) -> None:
     """Print what a run will take before it is taken."""
+    from errai.engine.public_tree import SMALL_GAME_SLOTS
     from errai.memory import format_bytes
-    from errai.tree.public_tree import SMALL_GAME_SLOTS
     from errai.tree.size import game_size
 
     counted = game_size(rules, menu)
@@ -374,7 +369,7 @@ def _solve_against_full(
 ) -> None:
     """Solve each position with its abstraction against an opponent who sees everything, and tell both."""
     from errai.response.exploitability import exploitability
-    from errai.strategy.abstracted import solve_abstracted_against_full
+    from errai.runs.abstracted import solve_abstracted_against_full
 
     told = time.monotonic()
 

@@ -12,7 +12,7 @@ from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.strategy.spot import SpotMeasurement, SpotResult, SpotTable
-    from errai.tree.spot_tree import SpotTree
+    from errai.strategy.spot_tree import SpotTree
 
 BYTES_A_NUMBER = 4
 TABLES = 2
@@ -114,8 +114,8 @@ def spot_command(
     seed: Seed = 0,
 ) -> None:
     """Solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes."""
-    from errai.strategy.spot import DEFAULT_ALGORITHM, solve_spot_tree
-    from errai.tree.spot_tree import SpotBetting, build_spot_tree
+    from errai.runs.spot import DEFAULT_ALGORITHM, solve_spot_tree
+    from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
     betting = SpotBetting.of(
         pot,
@@ -209,7 +209,7 @@ def _print_result(result: "SpotResult") -> None:
 
 
 def _print_strategy(table: "SpotTable", every_hand: bool) -> None:
-    from errai.tree.spot_tree import POSITIONS
+    from errai.strategy.spot_tree import POSITIONS
 
     after = f" after '{table.betting}'" if table.betting else ""
     title = f"{POSITIONS[table.position]} on {table.board}{after}, in percent"

@@ -21,10 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.array_file import read_array, write_array
+from errai.engine.traversal import BEST, Traversal
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import Exploitability
+from errai.strategy.simple import ActionRule
+from errai.tables.layout import bucketed_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import (
     ACTION_CALL,
@@ -35,14 +38,10 @@ from errai.tree.betting_tree import (
     BettingTree,
     build_betting_tree,
 )
-from errai.tree.buckets import Buckets, bucketed_layout
+from errai.tree.buckets import Buckets
 from errai.tree.cells import Cells
 from errai.tree.cut import Cut
 from errai.tree.subgame import nodes_below, spanned_tree, subgame_cells
-from errai.tree.traversal import BEST, Traversal
-
-ActionRule = Callable[[bool, bool, int], Sequence[float]]
-"""(can fold, can raise, number of raises) -> probabilities of fold (if possible), call, raises."""
 
 SAVE_EVERY = 50
 """Boards between two savings of what is done."""

@@ -29,9 +29,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from errai.errors import UsageError
+from errai.tables.layout import TableLayout, lossless_layout
 from errai.tree.betting_tree import CHALLENGE, DECISION, FOLD, SHOWDOWN, BettingTree
 from errai.tree.cells import NO_CARD, Cells
-from errai.tree.traversal import TableLayout, lossless_layout
 from errai.tree.walk import WalkTree, walk_tree
 
 Floats = npt.NDArray[np.float64]

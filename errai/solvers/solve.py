@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine.public_tree import PublicTree
+from errai.engine.traversal import LEARN, Traversal
 from errai.errors import UsageError
 from errai.memory import verify_memory
 from errai.response.exploitability import Exploitability, measure_exploitability
 from errai.solvers.update_rules import UpdateRule, find_rule
-from errai.tree.public_tree import PublicTree
-from errai.tree.traversal import LEARN, Floats, Tables, Traversal
+from errai.tables.layout import Floats, Tables
 
 
 @dataclass(frozen=True)

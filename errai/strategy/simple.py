@@ -6,16 +6,20 @@ raises at even odds; `random` plays every action alike. (Johanson's thesis, 2016
 first four in limit hold'em.)
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.catalogue import Game
-from errai.response.subgames import ActionRule
 from errai.strategy.strategy import Strategy
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, DECISION
-from errai.tree.public_tree import PublicTree
+
+ActionRule = Callable[[bool, bool, int], Sequence[float]]
+"""(can fold, can raise, number of raises) -> probabilities of fold (if possible), call, raises."""
 
 
 def _always_fold(can_fold: bool, can_raise: bool, num_raises: int) -> list[float]:

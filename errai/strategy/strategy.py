@@ -13,23 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.cards.deck import format_cards
+from errai.engine.public_tree import PublicTree, uniform_tables
 from errai.errors import UsageError
 from errai.games.betting import replay
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
+from errai.tables.layout import Floats, spread_rows
 from errai.tree.bet_menu import BetMenu
-from errai.tree.betting_tree import (
-    ACTION_CALL,
-    ACTION_FOLD,
-    CHANCE,
-    DECISION,
-    BettingTree,
-)
-from errai.tree.buckets import spread_rows
-from errai.tree.public_tree import PublicTree, uniform_tables
-from errai.tree.traversal import Floats
+from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, CHANCE, DECISION, BettingTree
 from errai.tree.walk import walk_tree
 
 

@@ -20,8 +20,6 @@ from errai.array_file import checksum
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.tree.cells import Cells
-from errai.tree.traversal import Floats, TableLayout
-from errai.tree.walk import WalkTree
 
 FULL = "full"
 """The name of no abstraction at all."""
@@ -155,61 +153,3 @@ def _round_buckets(
         )
     is_lossless = num_buckets >= len(buckets) and len(np.unique(buckets)) == len(buckets)
     return None if is_lossless else buckets.astype(np.int32)
-
-
-def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayout:
-    """Lay out tables with buckets as rows where the abstraction says so, and cells elsewhere."""
-    buckets.verify(cells)
-    round_board = cells.links.round_board
-    begin = np.zeros((2, int(round_board[-1])), dtype=np.int64)
-    rows = np.zeros_like(begin)
-    bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
-    bucket, num_slots = [], []
-    for q, player in enumerate(cells.players):
-        of_cell = np.zeros(int(player.cell_begin[-1]), dtype=np.int32)
-        end = 0
-        for r in range(cells.num_rounds):
-            boards = slice(int(round_board[r]), int(round_board[r + 1]))
-            slots = int(walk.num_slots[q, r])
-            if r in buckets.maps[q]:
-                bucketed[q, r] = True
-                rows[q, boards] = buckets.num_buckets(q, r)
-                begin[q, boards] = end
-                first = int(player.cell_begin[boards.start])
-                of_cell[first : first + len(buckets.maps[q][r])] = buckets.maps[q][r]
-                end += slots * buckets.num_buckets(q, r)
-            else:
-                rows[q, boards] = np.diff(player.cell_begin[boards.start : boards.stop + 1])
-                ends = end + np.cumsum(rows[q, boards] * slots)
-                begin[q, boards] = ends - rows[q, boards] * slots
-                end = int(ends[-1])
-        bucket.append(of_cell)
-        num_slots.append(end)
-    return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, (num_slots[0], num_slots[1]))
-
-
-def spread_rows(
-    walk: WalkTree, cells: Cells, layout: TableLayout, lossless: TableLayout, player: int, table: Floats
-) -> Floats:
-    """Return a player's table with a row for every cell, each a copy of its bucket's.
-
-    Args:
-        walk: the betting as kernels see it.
-        cells: the boards and hands.
-        layout: of `table`.
-        lossless: of the table to return.
-        player: whose table it is.
-        table: float[slots].
-    """
-    spread = np.empty(lossless.num_slots[player], dtype=table.dtype)
-    cell_begin = cells.players[player].cell_begin
-    for board in range(int(cells.links.round_board[-1])):
-        r = int(np.searchsorted(cells.links.round_board, board, side="right")) - 1
-        num_slots = int(walk.num_slots[player, r])
-        begin, rows = int(layout.begin[player, board]), int(layout.rows[player, board])
-        slots = table[begin : begin + num_slots * rows].reshape(num_slots, rows)
-        if layout.bucketed[player, r]:
-            slots = slots[:, layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]]
-        begin = int(lossless.begin[player, board])
-        spread[begin : begin + slots.size] = slots.ravel()
-    return spread

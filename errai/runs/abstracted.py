@@ -16,10 +16,10 @@ from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.exploitability import Exploitability
 from errai.solvers.solve import Measurement, StopRule
-from errai.strategy.run import DEFAULT_ITERATIONS, prepare
+from errai.runs.run import DEFAULT_ITERATIONS, prepare
 from errai.strategy.strategy import Strategy
 from errai.tree.buckets import FULL, AbstractionPair, CardAbstraction
-from errai.tree.public_tree import PublicTree
+from errai.engine.public_tree import PublicTree
 
 
 @dataclass(frozen=True, eq=False)

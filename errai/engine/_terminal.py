@@ -16,8 +16,7 @@ Johanson, Waugh, Bowling and Zinkevich, "Accelerating Best Response Calculation 
 
 import numpy as np
 
-from errai.kernels import kernel
-from errai.tree._lanes import (
+from errai.engine._lanes import (
     LANES,
     TILE,
     add,
@@ -29,6 +28,7 @@ from errai.tree._lanes import (
     store,
     subtract,
 )
+from errai.kernels import kernel
 
 U = np.uint64
 

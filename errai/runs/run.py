@@ -20,20 +20,13 @@ from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes, free_disk
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
-from errai.strategy.bluff import BluffRun, solve_bluff
-from errai.strategy.files import (
-    AbstractionMark,
-    RunConfiguration,
-    RunFolder,
-    solver_tables,
-    stop_from_state,
-    stop_state,
-)
+from errai.runs.bluff import BluffRun, solve_bluff
+from errai.runs.folder import AbstractionMark, RunConfiguration, RunFolder, solver_tables, stop_from_state, stop_state
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.buckets import AbstractionPair, CardAbstraction
-from errai.tree.public_tree import PublicTree
+from errai.engine.public_tree import PublicTree
 
 LINEAR_PROGRAMME = "lp"
 DEFAULT_ITERATIONS = 1000
@@ -65,7 +58,7 @@ class Run:
 
     def plot(self, path: str | Path) -> None:
         """Draw the convergence into a picture file, log-log; needs the extra `plots`."""
-        from errai.strategy.plot import plot_convergence
+        from errai.runs.plot import plot_convergence
 
         plot_convergence({"average": self.measurements}, path, f"{self.strategy.game.name}")
 

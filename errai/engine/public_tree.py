@@ -11,17 +11,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
+from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree
-from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, bucketed_layout, game_buckets
+from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_buckets
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
-from errai.tree.traversal import Floats, TableLayout, Traversal, lossless_layout
 from errai.tree.walk import walk_tree
 
 SMALL_GAME_SLOTS = 2_000_000

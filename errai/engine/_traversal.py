@@ -16,10 +16,10 @@ a kernel anew in each caller, and every array taken out of a tuple costs a refer
 
 import numpy as np
 
+from errai.engine._buckets import gather_rows, scatter_rows
+from errai.engine._challenge import value_challenges
+from errai.engine._terminal import value_leaves
 from errai.kernels import kernel
-from errai.tree._buckets import gather_rows, scatter_rows
-from errai.tree._challenge import value_challenges
-from errai.tree._terminal import value_leaves
 
 U = np.uint64
 

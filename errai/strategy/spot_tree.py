@@ -23,13 +23,13 @@ import numpy.typing as npt
 
 from errai.cards.deck import FULL_DECK, format_cards, parse_cards
 from errai.cards.ranges import parse_range, remove_blocked, verify_weights
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.betting import BettingState
 from errai.games.rules import MAX_CHIPS, UNLIMITED_RAISES, PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import TreePlan
 from errai.tree.cells import spot_cells
-from errai.tree.public_tree import PublicTree
 
 POSITIONS = ("OOP", "IP")
 ROUNDS = {3: ("flop", "turn", "river"), 4: ("turn", "river"), 5: ("river",)}

@@ -15,6 +15,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_tables
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_game
@@ -22,14 +23,13 @@ from errai.games.rules import PokerRules
 from errai.memory import available_memory
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
-from errai.response.subgames import ActionRule
+from errai.strategy.simple import ActionRule
+from errai.tables.layout import Floats
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import CHANCE
 from errai.tree.cells import BYTES_A_CELL, BYTES_A_HAND
-from errai.tree.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_tables
 from errai.tree.size import GameSize, game_size
 from errai.tree.subgame import subgame_cells
-from errai.tree.traversal import Floats
 
 BYTES_A_HAND_TO_BUILD = BYTES_A_HAND + 24
 """As `game_cells` counts them."""

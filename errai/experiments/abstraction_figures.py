@@ -27,12 +27,12 @@ from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.feature_build import build_features
 from errai.abstraction.features import FeaturePlan
 from errai.abstraction.recipe import parse_recipes
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
 from errai.tree.buckets import AbstractionPair, CardAbstraction
-from errai.tree.public_tree import PublicTree
 
 
 @dataclass(frozen=True, eq=False)

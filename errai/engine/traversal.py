@@ -12,7 +12,6 @@ used (`values`, `learn`).
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,13 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine import _traversal as kernels
+from errai.engine._lanes import LANES, TILE
+from errai.engine._terminal import SUMS_SIZE
 from errai.memory import verify_memory
-from errai.tree import _traversal as kernels
-from errai.tree._lanes import LANES, TILE
-from errai.tree._terminal import SUMS_SIZE
+from errai.tables.layout import Floats, Tables
 from errai.tree.betting_tree import BettingTree
 from errai.tree.cells import Cells, PlayerCells
-from errai.tree.walk import WalkTree, walk_tree
+from errai.tree.walk import walk_tree
 
 LEARN, BEST, EVALUATE = kernels.LEARN, kernels.BEST, kernels.EVALUATE
 
@@ -43,8 +43,6 @@ SHARE_BYTES = 1 << 29
 
 MANY_CELLS = 50_000
 """With fewer cells than this a walk is over before shares of it would pay."""
-
-Floats = npt.NDArray[Any]
 
 
 class CellArrays(NamedTuple):
@@ -151,88 +149,6 @@ class Scratch(NamedTuple):
     lane_offsets: npt.NDArray[np.uint64]
     slots: Floats
     frame: npt.NDArray[np.int64]
-
-
-class Tables(NamedTuple):
-    """Where each player's numbers are, and what is read and written.
-
-    Attributes:
-        source: [player] float[slots] what is played, in proportion to its positive part.
-        regret: [player] float[slots] written where the player learns.
-        average: [player] float[slots] written where the player learns.
-        begin: int64[2, B] first slot of each board.
-        rows: int64[2, B] rows of each board: its cells, or the round's buckets.
-        gain: float[slots] of the player who learns, to which buckets add regrets, and the same for averages:
-            the tables themselves, or the share of some boards.
-        bucket: [player] int32[C] row of each cell where a round is bucketed.
-        bucketed: bool[2, R].
-    """
-
-    source: tuple[Floats, Floats]
-    regret: tuple[Floats, Floats]
-    average: tuple[Floats, Floats]
-    gain: tuple[Floats, Floats]
-    begin: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
-    bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-    bucketed: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class TableLayout:
-    """The places of slots: board by board, in a board decision by decision, action by action, row by row.
-
-    Attributes:
-        begin: int64[2, B].
-        rows: int64[2, B].
-        bucket: [player] int32[C], or empty.
-        bucketed: bool[2, R].
-        num_slots: [player] slots in all.
-    """
-
-    begin: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
-    bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-    bucketed: npt.NDArray[np.bool_]
-    num_slots: tuple[int, int]
-
-    def tables(
-        self, source: tuple[Floats, Floats], regret: tuple[Floats, Floats], average: tuple[Floats, Floats]
-    ) -> Tables:
-        """Bind arrays to the layout."""
-        gain = (regret[0], average[0])
-        return Tables(source, regret, average, gain, self.begin, self.rows, self.bucket, self.bucketed)
-
-    def paired_with(self, other: "TableLayout") -> "TableLayout":
-        """Return the first player's places here and the second's in another layout of the same game."""
-        return TableLayout(
-            np.stack([self.begin[0], other.begin[1]]),
-            np.stack([self.rows[0], other.rows[1]]),
-            (self.bucket[0], other.bucket[1]),
-            np.stack([self.bucketed[0], other.bucketed[1]]),
-            (self.num_slots[0], other.num_slots[1]),
-        )
-
-    def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
-        """Allocate a table of zeros for both players."""
-        return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)
-
-
-def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
-    """Lay out tables whose rows are the cells themselves."""
-    num_boards = int(cells.links.round_board[-1])
-    begin = np.zeros((2, num_boards), dtype=np.int64)
-    rows = np.zeros((2, num_boards), dtype=np.int64)
-    num_slots = []
-    for q, player in enumerate(cells.players):
-        rows[q] = np.diff(player.cell_begin)
-        per_round = np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
-        ends = np.cumsum(rows[q] * per_round)
-        begin[q] = ends - rows[q] * per_round
-        num_slots.append(int(ends[-1]))
-    empty = np.zeros(0, dtype=np.int32)
-    bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
-    return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
 
 
 def _copied(scratch: Scratch) -> Scratch:

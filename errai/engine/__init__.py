@@ -1,0 +1,1 @@
+"""The engine that walks (part of) a public tree: plans, workspaces and the CPU kernels."""

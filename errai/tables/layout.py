@@ -1,0 +1,157 @@
+"""Where the slots of a game's tables are: rows of cells or of buckets, board by board.
+
+A table is one flat array for each player. `TableLayout` says where the slots of each board begin and how many
+rows it has; `Tables` binds arrays to a layout for the engine.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.tree.buckets import Buckets
+from errai.tree.cells import Cells
+from errai.tree.walk import WalkTree
+
+Floats = npt.NDArray[Any]
+
+
+class Tables(NamedTuple):
+    """Where each player's numbers are, and what is read and written.
+
+    Attributes:
+        source: [player] float[slots] what is played, in proportion to its positive part.
+        regret: [player] float[slots] written where the player learns.
+        average: [player] float[slots] written where the player learns.
+        begin: int64[2, B] first slot of each board.
+        rows: int64[2, B] rows of each board: its cells, or the round's buckets.
+        gain: float[slots] of the player who learns, to which buckets add regrets, and the same for averages:
+            the tables themselves, or the share of some boards.
+        bucket: [player] int32[C] row of each cell where a round is bucketed.
+        bucketed: bool[2, R].
+    """
+
+    source: tuple[Floats, Floats]
+    regret: tuple[Floats, Floats]
+    average: tuple[Floats, Floats]
+    gain: tuple[Floats, Floats]
+    begin: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+    bucketed: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """The places of slots: board by board, in a board decision by decision, action by action, row by row.
+
+    Attributes:
+        begin: int64[2, B].
+        rows: int64[2, B].
+        bucket: [player] int32[C], or empty.
+        bucketed: bool[2, R].
+        num_slots: [player] slots in all.
+    """
+
+    begin: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+    bucketed: npt.NDArray[np.bool_]
+    num_slots: tuple[int, int]
+
+    def tables(
+        self, source: tuple[Floats, Floats], regret: tuple[Floats, Floats], average: tuple[Floats, Floats]
+    ) -> Tables:
+        """Bind arrays to the layout."""
+        gain = (regret[0], average[0])
+        return Tables(source, regret, average, gain, self.begin, self.rows, self.bucket, self.bucketed)
+
+    def paired_with(self, other: "TableLayout") -> "TableLayout":
+        """Return the first player's places here and the second's in another layout of the same game."""
+        return TableLayout(
+            np.stack([self.begin[0], other.begin[1]]),
+            np.stack([self.rows[0], other.rows[1]]),
+            (self.bucket[0], other.bucket[1]),
+            np.stack([self.bucketed[0], other.bucketed[1]]),
+            (self.num_slots[0], other.num_slots[1]),
+        )
+
+    def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
+        """Allocate a table of zeros for both players."""
+        return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)
+
+
+def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
+    """Lay out tables whose rows are the cells themselves."""
+    num_boards = int(cells.links.round_board[-1])
+    begin = np.zeros((2, num_boards), dtype=np.int64)
+    rows = np.zeros((2, num_boards), dtype=np.int64)
+    num_slots = []
+    for q, player in enumerate(cells.players):
+        rows[q] = np.diff(player.cell_begin)
+        per_round = np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
+        ends = np.cumsum(rows[q] * per_round)
+        begin[q] = ends - rows[q] * per_round
+        num_slots.append(int(ends[-1]))
+    empty = np.zeros(0, dtype=np.int32)
+    bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
+    return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
+
+
+def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayout:
+    """Lay out tables with buckets as rows where the abstraction says so, and cells elsewhere."""
+    buckets.verify(cells)
+    round_board = cells.links.round_board
+    begin = np.zeros((2, int(round_board[-1])), dtype=np.int64)
+    rows = np.zeros_like(begin)
+    bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
+    bucket, num_slots = [], []
+    for q, player in enumerate(cells.players):
+        of_cell = np.zeros(int(player.cell_begin[-1]), dtype=np.int32)
+        end = 0
+        for r in range(cells.num_rounds):
+            boards = slice(int(round_board[r]), int(round_board[r + 1]))
+            slots = int(walk.num_slots[q, r])
+            if r in buckets.maps[q]:
+                bucketed[q, r] = True
+                rows[q, boards] = buckets.num_buckets(q, r)
+                begin[q, boards] = end
+                first = int(player.cell_begin[boards.start])
+                of_cell[first : first + len(buckets.maps[q][r])] = buckets.maps[q][r]
+                end += slots * buckets.num_buckets(q, r)
+            else:
+                rows[q, boards] = np.diff(player.cell_begin[boards.start : boards.stop + 1])
+                ends = end + np.cumsum(rows[q, boards] * slots)
+                begin[q, boards] = ends - rows[q, boards] * slots
+                end = int(ends[-1])
+        bucket.append(of_cell)
+        num_slots.append(end)
+    return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, (num_slots[0], num_slots[1]))
+
+
+def spread_rows(
+    walk: WalkTree, cells: Cells, layout: TableLayout, lossless: TableLayout, player: int, table: Floats
+) -> Floats:
+    """Return a player's table with a row for every cell, each a copy of its bucket's.
+
+    Args:
+        walk: the betting as kernels see it.
+        cells: the boards and hands.
+        layout: of `table`.
+        lossless: of the table to return.
+        player: whose table it is.
+        table: float[slots].
+    """
+    spread = np.empty(lossless.num_slots[player], dtype=table.dtype)
+    cell_begin = cells.players[player].cell_begin
+    for board in range(int(cells.links.round_board[-1])):
+        r = int(np.searchsorted(cells.links.round_board, board, side="right")) - 1
+        num_slots = int(walk.num_slots[player, r])
+        begin, rows = int(layout.begin[player, board]), int(layout.rows[player, board])
+        slots = table[begin : begin + num_slots * rows].reshape(num_slots, rows)
+        if layout.bucketed[player, r]:
+            slots = slots[:, layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]]
+        begin = int(lossless.begin[player, board])
+        spread[begin : begin + slots.size] = slots.ravel()
+    return spread
