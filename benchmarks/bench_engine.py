@@ -26,7 +26,8 @@ import pyspiel
 
 from errai.cards.deck import FULL_DECK
 from errai.engine.public_tree import PublicTree
-from errai.engine.traversal import BEST, Traversal
+from errai.engine.section import BEST
+from errai.engine.traversal import Traversal
 from errai.games.catalogue import holdem, leduc
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes

@@ -152,7 +152,7 @@ def test_a_round_that_loses_nothing_stays_as_it_is() -> None:
     assert list(buckets.maps[0]) == [1]
     assert list(buckets.maps[1]) == []
     assert buckets.name == "[J.Q.K]/full"
-    layout = bucketed_layout(tree.measuring.walk, tree.cells, buckets)
+    layout = bucketed_layout(tree.walk, tree.cells, buckets)
     assert layout.bucketed.tolist() == [[False, True], [False, False]]
     assert layout.num_slots[1] == tree.layout.num_slots[1]
 

@@ -30,7 +30,7 @@ def random_strategy(seed: int) -> BluffStrategy:
 def open_spiel_policy(strategy: BluffStrategy) -> pyspiel.TabularPolicy:
     """The same strategy by OpenSpiel's information states, such as `3 1-4 2-2` (the star is its face 6)."""
     tree = strategy.trees[1, 1]
-    betting, layout, walk = tree.betting, tree.layout, tree.measuring.walk
+    betting, layout, walk = tree.betting, tree.layout, tree.walk
     texts = [""] * betting.num_nodes
     policy = {}
     for node in np.flatnonzero(betting.kind == DECISION).tolist():

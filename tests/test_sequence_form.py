@@ -5,7 +5,8 @@ import pytest
 from naive import matrix as matrix_twin
 
 from errai.cards.deck import FULL_DECK, Deck
-from errai.engine.traversal import BEST, EVALUATE, Traversal
+from errai.engine.section import BEST, PLAY
+from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -96,7 +97,7 @@ def test_the_traversal_finds_nothing_to_exploit(name):
     best = measured(tree, cells, result.tables, BEST)
     assert sum(best) / 2 < 1e-8
     assert best[0] == pytest.approx(result.value, abs=1e-8)
-    values = measured(tree, cells, result.tables, EVALUATE)
+    values = measured(tree, cells, result.tables, PLAY)
     assert values == pytest.approx([result.value, -result.value], abs=1e-8)
 
 

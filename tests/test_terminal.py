@@ -14,7 +14,7 @@ import errai
 from errai.cards.deck import FULL_DECK, Deck
 from errai.engine._lanes import LANES, TILE
 from errai.engine._terminal import SUMS_SIZE, value_leaves
-from errai.engine.traversal import cell_arrays
+from errai.engine.plan import cell_arrays
 from errai.games.rules import PokerRules
 from errai.tree.cells import Cells, game_cells, spot_cells
 

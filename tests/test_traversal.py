@@ -13,8 +13,9 @@ from naive.traversal import Hand, InfoSet, NaiveWalk, Table
 
 import errai
 from errai.cards.deck import Deck
-from errai.engine._traversal import AT_ONCE
-from errai.engine.traversal import BEST, EVALUATE, LEARN, Traversal
+from errai.engine._walk import AT_ONCE
+from errai.engine.section import BEST, LEARN, PLAY
+from errai.engine.traversal import Traversal
 from errai.games.deals import Deals
 from errai.games.rules import UNLIMITED_RAISES, PokerRules
 from errai.tables.layout import TableLayout, lossless_layout
@@ -29,7 +30,7 @@ from errai.tree.betting_tree import (
 )
 from errai.tree.cells import Cells, game_cells, spot_cells
 
-MODES = {"evaluate": EVALUATE, "best": BEST, "learn": LEARN}
+MODES = {"evaluate": PLAY, "best": BEST, "learn": LEARN}
 NO_STEP = np.zeros(5)
 
 Step = tuple[float, float, float, float, float]
@@ -363,12 +364,12 @@ def test_entries_walked_together_or_apart_give_the_same(monkeypatch: pytest.Monk
     tables = random_tables(pair.layout, np.random.default_rng(10))
     found = []
     for most_bytes in (1, 3_000, 1 << 20):
-        monkeypatch.setattr("errai.engine.traversal.MAX_BLOCK_BYTES", most_bytes)
+        monkeypatch.setattr("errai.engine.workspace.MAX_BLOCK_BYTES", most_bytes)
         walk = pair.traversal()
         regrets, averages = pair.layout.zeros(np.float64), pair.layout.zeros(np.float64)
         bound = pair.layout.tables(tables, regrets, averages)
         values = walk.walk_once(0, LEARN, bound, np.array(UPDATES["cfr"](1)))
-        found.append((int(walk.scratch[0].frame[:, AT_ONCE].max()), values, regrets[0], averages[0]))
+        found.append((int(walk._buffers[-1].frame[:, AT_ONCE].max()), values, regrets[0], averages[0]))
     assert found[0][0] < found[1][0] < found[2][0]
     for ours in found[1:]:
         for mine, first in zip(ours[1:], found[0][1:], strict=True):

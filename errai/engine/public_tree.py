@@ -1,16 +1,25 @@
-"""A game's public tree with everything that a traversal needs, made once and shared.
+"""A game's public tree with everything that a walk needs, made once and shared.
 
 Betting tree, boards and cells, and the layout of its tables. `PublicTree.of` keeps the last few, because
-a solver, its strategies and every measurement of them ask for the same one.
+a solver, its strategies and every measurement of them ask for the same one. Cells are made when they are
+first asked for: those of the largest games never are as a whole.
+
+Everything here is immutable and may be used by any number of threads at once; whoever walks does so in
+buffers of its own (`traversal`), or in some that nobody else uses at the time (`measuring`).
 """
 
 import os
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine.plan import Plan
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
@@ -23,10 +32,32 @@ from errai.tree.bluff_tree import build_split_bluff_tree
 from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_buckets
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
-from errai.tree.walk import walk_tree
+from errai.tree.walk import WalkTree, walk_tree
 
 SMALL_GAME_SLOTS = 2_000_000
 """Below this, tables are float64 and one thread does the work: precision is free and threads cost more."""
+
+
+class CellSource:
+    """Cells that are made when they are first asked for, and kept."""
+
+    def __init__(self, make: Callable[[], Cells]) -> None:
+        self._make = make
+        self._cells: Cells | None = None
+        self._lock = Lock()
+
+    @staticmethod
+    def of(cells: Cells) -> "CellSource":
+        """Return a source of cells that are there."""
+        return CellSource(lambda: cells)
+
+    @property
+    def cells(self) -> Cells:
+        """The cells."""
+        with self._lock:
+            if self._cells is None:
+                self._cells = self._make()
+            return self._cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +68,7 @@ class PublicTree:
         game: its rules.
         menu: the bet sizes of its tree; None where the rules leave no choice.
         betting: the betting tree.
-        cells: boards and hands.
+        source: of boards and hands.
         weights: [player] float64[root cells] how likely each root hand is; None where all are alike.
         round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
         buckets: an abstraction whose buckets are the rows of the tables; None for lossless tables.
@@ -46,10 +77,12 @@ class PublicTree:
     game: Game
     menu: BetMenu | None
     betting: BettingTree
-    cells: Cells
+    source: CellSource
     weights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
     buckets: Buckets | None = None
     round_values: tuple[float, float] = (1.0, -1.0)
+    _plans: dict[str, Plan] = field(default_factory=dict, init=False, repr=False)
+    _idle: deque[Traversal] = field(default_factory=deque, init=False, repr=False)
 
     @staticmethod
     def of(game: Game, menu: BetMenu | None = None) -> "PublicTree":
@@ -65,7 +98,8 @@ class PublicTree:
         """Return the bidding of one round of Bluff, the starter first."""
         betting = build_split_bluff_tree(dice)
         cells = dice_cells(dice, betting.num_rounds)
-        return PublicTree(game, None, betting, cells, roll_weights(dice), round_values=round_values)
+        source = CellSource.of(cells)
+        return PublicTree(game, None, betting, source, roll_weights(dice), round_values=round_values)
 
     @property
     def rules(self) -> PokerRules:
@@ -73,13 +107,28 @@ class PublicTree:
         assert isinstance(self.game, PokerRules), "a dice game has no cards to ask for"
         return self.game
 
+    @property
+    def cells(self) -> Cells:
+        """Boards and hands of the whole game."""
+        return self.source.cells
+
+    @cached_property
+    def walk(self) -> WalkTree:
+        """The betting as the engine walks it."""
+        return walk_tree(self.betting, self.round_values)
+
     @cached_property
     def layout(self) -> TableLayout:
         """Where the slots of the tables are."""
-        walk = walk_tree(self.betting)
         if self.buckets is not None:
-            return bucketed_layout(walk, self.cells, self.buckets)
-        return lossless_layout(walk, self.cells)
+            return bucketed_layout(self.walk, self.cells, self.buckets)
+        return lossless_layout(self.walk, self.cells)
+
+    def plan(self, dtype: npt.DTypeLike) -> Plan:
+        """Return the plan of the whole game for vectors of a dtype, shared by all who walk it."""
+        name = np.dtype(dtype).name
+        # Two threads may make the same plan at once; either will do.
+        return self._plans.setdefault(name, Plan(self.walk, self.cells, np.dtype(dtype)))
 
     def abstracted(self, buckets: Buckets) -> "PublicTree":
         """Return the same game with tables of buckets; best responses stay those of the real game."""
@@ -114,7 +163,7 @@ class PublicTree:
         """Whether a traversal is soon over: buckets make tables small, but every hand is walked."""
         slots = self.layout.num_slots
         if self.buckets is not None:
-            slots = lossless_layout(walk_tree(self.betting), self.cells).num_slots
+            slots = lossless_layout(self.walk, self.cells).num_slots
         return sum(slots) <= SMALL_GAME_SLOTS
 
     @property
@@ -139,7 +188,7 @@ class PublicTree:
             dtype or self.default_dtype,
             num_threads,
             self.weights,
-            self.round_values,
+            plan=self.plan(dtype or self.default_dtype),
         )
 
     def describe_slot(self, player: int, slot: int) -> str:
@@ -148,21 +197,28 @@ class PublicTree:
         board = int(np.searchsorted(layout.begin[player], slot, side="right")) - 1
         place, row = divmod(slot - int(layout.begin[player, board]), int(layout.rows[player, board]))
         round_index = int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
-        walk = self.measuring.walk
+        walk = self.walk
         first, last = self.betting.round_begin[round_index : round_index + 2]
         nodes = np.arange(first, last)[(walk.slot[first:last] >= 0) & (walk.player[first:last] == player)]
         node = int(nodes[np.searchsorted(walk.slot[nodes], place, side="right") - 1])
         return f"node {node} of round {round_index + 1}, board {board}, row {row}"
 
-    @cached_property
-    def measuring(self) -> Traversal:
-        """The traversal for evaluations, in float64, kept between calls."""
-        return self.traversal(np.float64)
+    @contextmanager
+    def measuring(self) -> Iterator[Traversal]:
+        """Lend buffers for evaluations in float64 that nobody else uses, and keep them for the next."""
+        try:
+            walk = self._idle.pop()
+        except IndexError:
+            walk = self.traversal(np.float64)
+        try:
+            yield walk
+        finally:
+            self._idle.append(walk)
 
 
 @lru_cache(maxsize=4)
 def _public_tree(game: PokerRules, menu: BetMenu | None) -> PublicTree:
-    return PublicTree(game, menu, build_betting_tree(game, menu), game_cells(game))
+    return PublicTree(game, menu, build_betting_tree(game, menu), CellSource(lambda: game_cells(game)))
 
 
 def uniform_tables(tree: PublicTree) -> tuple[Floats, Floats]:

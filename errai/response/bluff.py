@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from errai.engine.traversal import BEST
+from errai.engine.section import BEST
 from errai.response.exploitability import Exploitability
 from errai.strategy.bluff import BluffStrategy, Dice
 

@@ -86,15 +86,17 @@ def estimate_exploitability(game: Game, menu: BetMenu | None = None) -> Estimate
         sample_menu = None
     tree = PublicTree.of(sample, sample_menu)
     tables = uniform_tables(tree)
-    measure_exploitability(tree, tables, tree.measuring)  # kernels may have to be compiled
-    began = time.perf_counter()
-    measure_exploitability(tree, tables, tree.measuring)
+    with tree.measuring() as walk:
+        num_threads = walk.num_threads
+        measure_exploitability(tree, tables, walk)  # kernels may have to be compiled
+        began = time.perf_counter()
+        measure_exploitability(tree, tables, walk)
     pace = (time.perf_counter() - began) / _num_steps(sample_size)
     table_bytes, hand_bytes = memory_needed(counted, game)
     return Estimate(
         steps=_num_steps(counted),
         seconds=_num_steps(counted) * pace,
-        num_threads=tree.measuring.num_threads,
+        num_threads=num_threads,
         sample=sample.name,
         table_bytes=table_bytes,
         hand_bytes=hand_bytes,

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.array_file import read_array, write_array
-from errai.engine.traversal import BEST, Traversal
+from errai.engine.section import BEST
+from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.engine.public_tree import PublicTree
-from errai.engine.traversal import LEARN, Traversal
+from errai.engine.section import LEARN
+from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.memory import verify_memory
 from errai.response.exploitability import Exploitability, measure_exploitability
@@ -70,8 +71,7 @@ class Solver:
     @property
     def buffer_bytes(self) -> int:
         """Bytes of the traversal's buffers."""
-        walk = self.walk
-        return walk.sums.nbytes + sum(array.nbytes for scratch in walk.scratch for array in scratch)
+        return self.walk.nbytes
 
     def _tables(self, source: tuple[Floats, Floats]) -> Tables:
         return self.tree.layout.tables(source, self.regrets, self.averages)

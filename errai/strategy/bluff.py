@@ -50,7 +50,7 @@ class BluffStrategy:
         if len(roll) != stage[player]:
             raise UsageError(f"'{hand}' is not a roll of {stage[player]} dice, which the player to act has")
         board = int(tree.betting.round[node])
-        layout, walk = tree.layout, tree.measuring.walk
+        layout, walk = tree.layout, tree.walk
         num_rows = int(layout.rows[player, board])
         begin = int(layout.begin[player, board]) + int(walk.slot[node]) * num_rows
         actions = [int(tree.betting.action[child]) for child in tree.betting.children(node)]

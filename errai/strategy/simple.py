@@ -86,7 +86,7 @@ def simple_strategy(game: Game, name: str, menu: BetMenu | None = None) -> Strat
 
 def _weights_by_slot(tree: PublicTree, rule: ActionRule) -> list[list[npt.NDArray[np.float64]]]:
     """Return what each player plays in each round: [player][round] float64[slots of the round]."""
-    betting, walk = tree.betting, tree.measuring.walk
+    betting, walk = tree.betting, tree.walk
     weights = [
         [np.zeros(int(walk.num_slots[player, r])) for r in range(betting.num_rounds)] for player in (0, 1)
     ]

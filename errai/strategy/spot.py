@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from errai.cards.deck import format_cards, parse_cards
 from errai.engine.public_tree import PublicTree
-from errai.engine.traversal import EVALUATE, Traversal
+from errai.engine.section import PLAY
+from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.strategy.spot_tree import POSITIONS, SpotBetting, SpotTree, meeting_weight
 from errai.tables.layout import Floats
@@ -339,7 +340,7 @@ def _hand_values(
     order = [tree.cells.classes[q][0] for q in range(2)]
     initial = (reaches[0][order[0]], reaches[1][order[1]])
     walk = Traversal(tree.betting, tree.cells, tables[0].dtype, 1, initial)
-    values = walk.walk_once(player, EVALUATE, tree.layout.tables(tables, tables, tables), _NO_STEP)
+    values = walk.walk_once(player, PLAY, tree.layout.tables(tables, tables, tables), _NO_STEP)
     result = np.empty(len(met))
     result[order[player]] = values
     # The walk scales by the mean opponent; each hand meets its own.
@@ -352,7 +353,7 @@ def _check_down(spot: SpotTree) -> PublicTree:
     betting = SpotBetting(spot.betting.pot, spot.betting.pot, ("none", "none"), ("none", "none"))
     rules = betting.rules(len(spot.board))
     nodes = TreePlan(rules, betting.menu(), betting.start(rules)).build()
-    return PublicTree(rules, betting.menu(), nodes, spot.tree.cells, spot.tree.weights)
+    return PublicTree(rules, betting.menu(), nodes, spot.tree.source, spot.tree.weights)
 
 
 def _matching(given: str, names: list[str]) -> int | None:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from errai.cards.deck import FULL_DECK, format_cards, parse_cards
 from errai.cards.ranges import parse_range, remove_blocked, verify_weights
-from errai.engine.public_tree import PublicTree
+from errai.engine.public_tree import CellSource, PublicTree
 from errai.errors import UsageError
 from errai.games.betting import BettingState
 from errai.games.rules import MAX_CHIPS, UNLIMITED_RAISES, PokerRules
@@ -234,7 +234,7 @@ def build_spot_tree(
     nodes = TreePlan(rules, menu, betting.start(rules)).build()
     cells = spot_cells(rules, np.array(cards, dtype=np.uint8), hands)
     at_root = tuple(own_weights[q][cells.classes[q][0]] for q in range(2))
-    tree = PublicTree(rules, menu, nodes, cells, (at_root[0], at_root[1]))
+    tree = PublicTree(rules, menu, nodes, CellSource.of(cells), (at_root[0], at_root[1]))
     return SpotTree(cards, betting, hands, own_weights, tree)
 
 

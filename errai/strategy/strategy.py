@@ -72,7 +72,7 @@ class Strategy:
 
     def weights(self, player: int, node: int, board: int) -> Floats:
         """Return the slots of a decision at a board: float[actions, cells], a view of a lossless table."""
-        layout, walk = self.tree.layout, self.tree.measuring.walk
+        layout, walk = self.tree.layout, self.tree.walk
         rows = int(layout.rows[player, board])
         begin = int(layout.begin[player, board]) + int(walk.slot[node]) * rows
         actions = int(walk.num_children[node])

@@ -29,7 +29,7 @@ class Tables(NamedTuple):
         gain: float[slots] of the player who learns, to which buckets add regrets, and the same for averages:
             the tables themselves, or the share of some boards.
         bucket: [player] int32[C] row of each cell where a round is bucketed.
-        bucketed: bool[2, R].
+        row_kind: uint8[2, R] whether a round's rows are cells, buckets or one for all cells.
     """
 
     source: tuple[Floats, Floats]
@@ -39,7 +39,7 @@ class Tables(NamedTuple):
     begin: npt.NDArray[np.int64]
     rows: npt.NDArray[np.int64]
     bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-    bucketed: npt.NDArray[np.bool_]
+    row_kind: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,9 @@ class TableLayout:
     ) -> Tables:
         """Bind arrays to the layout."""
         gain = (regret[0], average[0])
-        return Tables(source, regret, average, gain, self.begin, self.rows, self.bucket, self.bucketed)
+        return Tables(
+            source, regret, average, gain, self.begin, self.rows, self.bucket, self.bucketed.astype(np.uint8)
+        )
 
     def paired_with(self, other: "TableLayout") -> "TableLayout":
         """Return the first player's places here and the second's in another layout of the same game."""
