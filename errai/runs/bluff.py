@@ -6,25 +6,19 @@ stages after it (Johanson's thesis 2016, section 3.2.3).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from errai.errors import UsageError
-from errai.games.bluff import CALL_BLUFF, BluffRules, format_bid, parse_roll, replay_bids, rolls
-from errai.response.exploitability import Exploitability
+from errai.engine.public_tree import PublicTree
+from errai.engine.traversal import EVALUATE
+from errai.games.bluff import BluffRules
 from errai.solvers.solve import Measurement, Solver, StopRule, run_solver
 from errai.solvers.update_rules import UpdateRule
-from errai.tree.betting_tree import ACTION_CALL, CHANCE
-from errai.engine.public_tree import PublicTree
-from errai.engine.traversal import BEST, EVALUATE
+from errai.strategy.bluff import BluffStrategy, Dice
 from errai.tables.layout import Floats
 
-from errai.strategy.bluff import BluffStrategy, Dice
-
 _NO_STEP = np.zeros(5)
-
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,5 +69,3 @@ def solve_bluff(
         played = tree.layout.tables(solver.averages, solver.averages, solver.averages)
         values[dice] = solver.walk.mean_value(0, solver.walk.walk_once(0, EVALUATE, played, _NO_STEP))
     return BluffRun(BluffStrategy(game, trees, tables), values, measurements)
-
-

@@ -15,8 +15,7 @@ with, so that its strategy does not depend on where the abstraction came from.
 import json
 import os
 import tomllib
-from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from errai.array_file import Array, ArrayHeader, checksum, is_array_file, is_temporary, read_array, read_header, write_array, write_text
+from errai.array_file import (
+    Array,
+    checksum,
+    is_temporary,
+    read_array,
+    write_array,
+    write_text,
+)
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
-from errai.games.catalogue import Game, describe_rules, restore_rules
+from errai.games.catalogue import Game
 from errai.response.exploitability import Exploitability
 from errai.solvers.solve import Measurement, Solver, StopRule
 from errai.strategy.files import describe_game, read_strategy, restore_game, strategy_game
@@ -34,7 +41,6 @@ from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.buckets import Buckets
-from errai.engine.public_tree import PublicTree
 
 CONFIGURATION_NAME = "run.toml"
 FINGERPRINT_NAME = "fingerprint"
@@ -44,23 +50,6 @@ VERSION = 1
 
 TABLE_NAMES = ("regrets-0", "regrets-1", "averages-0", "averages-1")
 UNITS = {"regrets": "chips", "averages": "weight"}
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 class AbstractionMark(NamedTuple):

@@ -5,23 +5,16 @@ exact exploitability of the average strategy, keep that strategy with the expect
 ranges (`errai.strategy.spot` answers questions about it).
 """
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from errai.cards.deck import format_cards, parse_cards
+from errai.engine.traversal import EVALUATE, closing
 from errai.errors import UsageError
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.strategy.spot import SpotMeasurement, SpotResult
-from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, CHANCE, DECISION, TreePlan
-from errai.engine.public_tree import PublicTree
-from errai.strategy.spot_tree import POSITIONS, SpotBetting, SpotTree, Texts, build_spot_tree, meeting_weight
-from errai.engine.traversal import EVALUATE, Traversal, closing
-from errai.tables.layout import Floats
-from errai.tree.walk import walk_tree
+from errai.strategy.spot_tree import SpotBetting, SpotTree, Texts, build_spot_tree
 
 DEFAULT_ALGORITHM = "dcfr"
 SPOT_DISCOUNT = (1.5, 0.5, 2.0)
@@ -35,20 +28,6 @@ MEASURE_EVERY = 10
 """Iterations between measurements where a target is to be reached and nothing else is said."""
 
 _NO_STEP = np.zeros(5)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def solve_spot(
