@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from errai.abstraction.named_groups import LEDUC, leduc_abstraction
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.exploitability import Exploitability
-from errai.solvers.solve import Measurement, StopRule
 from errai.runs.run import DEFAULT_ITERATIONS, prepare
+from errai.solvers.solve import Measurement, StopRule
 from errai.strategy.strategy import Strategy
 from errai.tree.buckets import FULL, AbstractionPair, CardAbstraction
-from errai.engine.public_tree import PublicTree
 
 
 @dataclass(frozen=True, eq=False)

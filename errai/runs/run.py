@@ -14,19 +14,26 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes, free_disk
-from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.runs.bluff import BluffRun, solve_bluff
-from errai.runs.folder import AbstractionMark, RunConfiguration, RunFolder, solver_tables, stop_from_state, stop_state
+from errai.runs.folder import (
+    AbstractionMark,
+    RunConfiguration,
+    RunFolder,
+    solver_tables,
+    stop_from_state,
+    stop_state,
+)
+from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.buckets import AbstractionPair, CardAbstraction
-from errai.engine.public_tree import PublicTree
 
 LINEAR_PROGRAMME = "lp"
 DEFAULT_ITERATIONS = 1000

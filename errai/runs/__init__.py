@@ -1,0 +1,1 @@
+"""Runs: configuration, running, folders, locks, resuming; spots and stages of Bluff."""
