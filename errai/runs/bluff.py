@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from errai.engine.public_tree import PublicTree
-from errai.engine.traversal import EVALUATE
+from errai.engine.section import PLAY
 from errai.games.bluff import BluffRules
 from errai.solvers.solve import Measurement, Solver, StopRule, run_solver
 from errai.solvers.update_rules import UpdateRule
@@ -67,5 +67,5 @@ def solve_bluff(
         measurements[dice] = tuple(run_solver(solver, stop, measure_every, report))
         trees[dice], tables[dice] = tree, solver.averages
         played = tree.layout.tables(solver.averages, solver.averages, solver.averages)
-        values[dice] = solver.walk.mean_value(0, solver.walk.walk_once(0, EVALUATE, played, _NO_STEP))
+        values[dice] = solver.walk.mean_value(0, solver.walk.walk_once(0, PLAY, played, _NO_STEP))
     return BluffRun(BluffStrategy(game, trees, tables), values, measurements)

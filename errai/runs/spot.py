@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from errai.engine.traversal import EVALUATE, closing
+from errai.engine.section import PLAY
+from errai.engine.traversal import closing
 from errai.errors import UsageError
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.strategy.spot import SpotMeasurement, SpotResult
@@ -132,7 +133,7 @@ def solve_spot_tree(
     with closing(solver.walk) as walk:
         run_solver(solver, stop, measure_every, keep)
         tables = tree.layout.tables(solver.averages, solver.averages, solver.averages)
-        values = [walk.mean_value(q, walk.walk_once(q, EVALUATE, tables, _NO_STEP)) for q in range(2)]
+        values = [walk.mean_value(q, walk.walk_once(q, PLAY, tables, _NO_STEP)) for q in range(2)]
     # Both walks see one game of zero sum: their rounding errors are averaged and the sum is the pot.
     first = pot / 2 + (values[0] - values[1]) / 2 * unit
     return SpotResult(spot, algorithm, solver.averages, (first, pot - first), tuple(points))
