@@ -18,6 +18,7 @@ import numpy.typing as npt
 from errai.engine import _blocks
 from errai.engine import _walk as kernels
 from errai.engine.plan import Plan
+from errai.engine.root import Pair
 from errai.engine.workspace import Buffers
 from errai.errors import UsageError
 from errai.tables.layout import Floats, Tables
@@ -30,9 +31,6 @@ REACH, VALUES = kernels.REACH, kernels.VALUES
 
 NUM_FACTORS = 5
 """Numbers of an update rule's step."""
-
-Pair = tuple[Floats, Floats]
-"""[player] a flat array."""
 
 NO_SCALE = np.ones(2)
 NO_STEP = np.zeros((1, 2, NUM_FACTORS))

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.engine.plan import Plan
+from errai.engine.root import Pair, Root
 from errai.engine.section import (
     LEARN,
     NUM_FACTORS,
     REACH,
     VALUES,
     CutPlace,
-    Pair,
     Section,
     given_size,
     given_slice,
@@ -108,19 +108,8 @@ class Traversal:
         self.walk, self.cells, self.dtype = self.plan.walk, cells, self.plan.dtype
         self.num_threads = num_threads
         self.cut = self._usual_cut() if cut is None else verified_cut(self.plan, cut)
-        ends = [int(player.cell_begin[1]) for player in cells.players]
-        ones = [np.ones(end) for end in ends] if initial is None else list(initial)
-        self.initial = (ones[0].astype(self.dtype), ones[1].astype(self.dtype))
-        self.hands = [
-            player.multiplicity[:end].astype(np.float64)
-            for player, end in zip(cells.players, ends, strict=True)
-        ]
-        ranges = [hands * one for hands, one in zip(self.hands, self.initial, strict=True)]
-        self._root_shares = [held / held.sum() for held in ranges]
-        self.num_pairs = self._num_pairs()
-        # With this scale the value of a hand is its expected chips against the whole range it can meet.
-        self.opponent_scales = np.array([held.sum() / self.num_pairs for held in ranges])
-        self.root_values = (np.zeros(ends[0], self.dtype), np.zeros(ends[1], self.dtype))
+        self.root = Root.of(cells, self.dtype, initial)
+        self.root_values: Pair = (np.zeros_like(self.root.initial[0]), np.zeros_like(self.root.initial[1]))
         self._trunk = whole_section(self.plan, self.cut)
         self._units = self._cut_units()
         self._has_slots = False
@@ -197,28 +186,6 @@ class Traversal:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(len(self._buffers) - 1, thread_name_prefix="errai-walk")
 
-    def _num_pairs(self) -> float:
-        """Return the weight of all pairs of hands that share no card."""
-        cells = self.cells.players
-        weights = []
-        for q, own in enumerate(cells):
-            by_hand = np.repeat(self.initial[q].astype(np.float64), self.hands[q].astype(np.int64))
-            weights.append((by_hand, own.hand_card[: len(by_hand)]))
-        card_sums = []
-        for by_hand, cards in weights:
-            sums = np.zeros(53)
-            for column in (0, 1):
-                np.add.at(sums, cards[:, column], by_hand)
-            sums[52] = 0
-            card_sums.append(sums)
-        (first, cards), (second, other_cards) = weights
-        numbers = {
-            tuple(hand): weight for hand, weight in zip(other_cards.tolist(), second.tolist(), strict=True)
-        }
-        same = np.array([numbers.get(tuple(hand), 0.0) if hand[1] != 52 else 0.0 for hand in cards.tolist()])
-        met = second.sum() - card_sums[1][cards[:, 0]] - card_sums[1][cards[:, 1]] + same
-        return float((first * met).sum())
-
     # Walks
 
     def walk_once(
@@ -250,7 +217,7 @@ class Traversal:
 
     def mean_value(self, player: int, values: Floats) -> float:
         """Average root values over the player's hands, each met as often as it can be."""
-        return float(self._root_shares[player] @ values.astype(np.float64))
+        return self.root.mean_value(player, values)
 
     def mean_values(self, mode: int, tables: Tables) -> tuple[float, float]:
         """Walk once for each player, both in one call of the kernel, and average; nobody may learn here."""
@@ -289,12 +256,12 @@ class Traversal:
                 modes,
                 tables,
                 self._buffers[0],
-                self.initial,
+                self.root.initial,
                 self.root_values,
                 given_reach=given[0] if given else None,
                 given_values=given[1] if given else None,
                 steps=steps,
-                scales=self.opponent_scales,
+                scales=self.root.scales,
                 with_own=learns,
             )
 

@@ -345,7 +345,7 @@ def _hand_values(
     result[order[player]] = values
     # The walk scales by the mean opponent; each hand meets its own.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(met > 0, result * walk.num_pairs / (reaches[player].sum() * met), np.nan)
+        return np.where(met > 0, result * walk.root.num_pairs / (reaches[player].sum() * met), np.nan)
 
 
 def _check_down(spot: SpotTree) -> PublicTree:

@@ -1,0 +1,143 @@
+"""What one position plays, bound to the boards that are being walked.
+
+A walk of a whole game reads the whole of a position's tables; one of a sub-game needs to know where the slots
+of its own boards are, and which buckets its own hands have. A `Play` answers that for any boards, so
+that a strategy of any size can be measured with the hands of one sub-game in memory at a time.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.array_file import checksum
+from errai.engine._walk import BUCKETS, CELLS, ONE
+from errai.tables.layout import Floats, TableLayout, Tables
+from errai.tree.cells import Cells
+from errai.tree.subgame import BoardRanges
+from errai.tree.walk import WalkTree
+
+
+class BoundPlay(NamedTuple):
+    """A position's table at some boards.
+
+    Attributes:
+        source: float[slots] played in proportion to the positive part.
+        begin: int64[B] where the slots of each board begin.
+        rows: int64[B] rows of each board.
+        bucket: int32[C] row of each cell where rows are buckets; empty where none are.
+        row_kind: uint8[R] CELLS, BUCKETS or ONE.
+    """
+
+    source: Floats
+    begin: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    bucket: npt.NDArray[np.int32]
+    row_kind: npt.NDArray[np.uint8]
+
+
+class Play(Protocol):
+    """What one position plays, at any boards."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Two plays with the same one play alike."""
+
+    def bind(self, cells: Cells, boards: BoardRanges, dtype: np.dtype[Any]) -> BoundPlay:
+        """Return the position's table at some boards."""
+
+
+def join_plays(first: BoundPlay, second: BoundPlay) -> Tables:
+    """Return the tables of both positions, to be read."""
+    sources = (first.source, second.source)
+    return Tables(
+        sources,
+        sources,
+        sources,
+        sources,
+        np.stack([first.begin, second.begin]),
+        np.stack([first.rows, second.rows]),
+        (first.bucket, second.bucket),
+        np.stack([first.row_kind, second.row_kind]),
+    )
+
+
+_NO_BUCKETS = np.zeros(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class RulePlay:
+    """A position that looks at no cards: one probability for each slot of the betting.
+
+    Attributes:
+        walk: the betting.
+        player: the position.
+        chances: float64[slots] by slot, rounds one after the other.
+    """
+
+    walk: WalkTree
+    player: int
+    chances: npt.NDArray[np.float64]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The checksum of the probabilities."""
+        return checksum(self.chances.tobytes())
+
+    def bind(self, cells: Cells, boards: BoardRanges, dtype: np.dtype[Any]) -> BoundPlay:
+        """Return one row for all cells of every board."""
+        before = np.concatenate([[0], np.cumsum(self.walk.num_slots[self.player])])
+        here = before[boards.first_round : boards.first_round + cells.num_rounds]
+        begin = np.repeat(here, np.diff(cells.links.round_board))
+        return BoundPlay(
+            self.chances.astype(dtype, copy=False),
+            begin.astype(np.int64),
+            np.ones(len(begin), dtype=np.int64),
+            _NO_BUCKETS,
+            np.full(cells.num_rounds, ONE, dtype=np.uint8),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TablePlay:
+    """A position that plays a table laid out for all boards of its game.
+
+    Attributes:
+        layout: of the table.
+        cells: of the whole game.
+        player: the position.
+        table: float[slots].
+    """
+
+    layout: TableLayout
+    cells: Cells
+    player: int
+    table: Floats
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The checksum of the table and of its buckets."""
+        buckets = self.layout.bucket[self.player]
+        return checksum(f"{checksum(self.table.data)} {checksum(buckets.data)}".encode())
+
+    def bind(self, cells: Cells, boards: BoardRanges, dtype: np.dtype[Any]) -> BoundPlay:
+        """Return where the slots of some of the game's boards are."""
+        layout, player = self.layout, self.player
+        round_board, cell_begin = self.cells.links.round_board, self.cells.players[player].cell_begin
+        begins, rows, buckets = [], [], []
+        kinds = layout.bucketed[player, boards.first_round : boards.first_round + cells.num_rounds]
+        for r, (first, last) in enumerate(boards.boards):
+            here = slice(*(round_board[boards.first_round + r] + np.array([first, last])).tolist())
+            begins.append(layout.begin[player, here])
+            rows.append(layout.rows[player, here])
+            if kinds.any():
+                buckets.append(layout.bucket[player][cell_begin[here.start] : cell_begin[here.stop]])
+        return BoundPlay(
+            self.table.astype(dtype, copy=False),
+            np.concatenate(begins),
+            np.concatenate(rows),
+            np.concatenate(buckets) if buckets else _NO_BUCKETS,
+            np.where(kinds, BUCKETS, CELLS).astype(np.uint8),
+        )
