@@ -51,11 +51,10 @@ class CellArrays(NamedTuple):
     Attributes:
         begin: int64[2, B + 1] the cells of each player at each board.
         parent: int32[C] as in `PlayerCells`.
-        deal_weight: float[C] what the value of a cell adds to that of its parent cell: the chance of the
-            deal times the part of the parent's hands that are in the cell.
+        deal_weight: float[C] as in `PlayerCells`.
         card: uint8[C, 2] as in `PlayerCells`.
         counts: float[C, 3] hands with the first card, with the second, and all.
-        order: int32[C, 4] `below`, `up_to`, `tied_up_to` and `twin` of `PlayerCells`.
+        order: int32[C, 4] as in `PlayerCells`.
         used_cards: uint8[...] all cards that occur in `card`.
         bucket_weight: float[C] how much of its bucket a cell is: its hands times the chance of the deals so
             far; empty where no round is bucketed.
@@ -76,21 +75,19 @@ class CellArrays(NamedTuple):
 def cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
     """Return both players' cells for kernels."""
     first, second = cells.players
-    weights = [_deal_weights(cells, first, dtype)]
     begin = np.stack([first.cell_begin, second.cell_begin])
     joined = first
     if second is not first:
-        weights.append(_deal_weights(cells, second, dtype))
         begin[1] += begin[0, -1]
         pairs: Any = zip(first, second, strict=True)
         joined = PlayerCells(*(np.concatenate(arrays) for arrays in pairs))
     return CellArrays(
         begin=begin,
         parent=joined.parent_cell,
-        deal_weight=np.concatenate(weights),
+        deal_weight=joined.deal_weight.astype(dtype, copy=False),
         card=joined.card,
-        counts=np.column_stack([joined.card_count, joined.multiplicity]).astype(dtype),
-        order=np.stack([joined.below, joined.up_to, joined.tied_up_to, joined.twin], axis=1),
+        counts=joined.counts.astype(dtype),
+        order=joined.order,
         used_cards=np.unique(joined.card),
         bucket_weight=np.zeros(0, dtype=dtype),
         matches=joined.matches,
@@ -101,15 +98,6 @@ def _parent_boards(cells: Cells) -> npt.NDArray[np.int64]:
     """Return the parent of each board after the first round: boards are numbered in the order of parents."""
     links = cells.links
     return np.repeat(np.arange(len(links.child_begin)), links.child_end - links.child_begin)
-
-
-def _deal_weights(cells: Cells, player: PlayerCells, dtype: np.dtype[Any]) -> Floats:
-    links, begin = cells.links, player.cell_begin
-    chance = np.repeat(links.deal_factor, np.diff(begin)) * player.multiplicity
-    below = slice(int(begin[links.round_board[1]]), None)
-    first_above = np.repeat(begin[_parent_boards(cells)], np.diff(begin[links.round_board[1] :]))
-    chance[below] /= player.multiplicity[first_above + player.parent_cell[below]]
-    return chance.astype(dtype)
 
 
 def _bucket_weights(cells: Cells, dtype: np.dtype[Any]) -> Floats:
@@ -189,7 +177,7 @@ class Traversal:
         self.cells = cells
         self.dtype = np.dtype(dtype)
         self.num_threads = num_threads
-        ends = [int(player.cell_begin[1]) for player in cells.players]
+        ends = [len(root.multiplicity) for root in cells.root]
         ones = [np.ones(end) for end in ends] if initial is None else list(initial)
         self.initial = (ones[0].astype(self.dtype), ones[1].astype(self.dtype))
         self._initial = np.zeros((2, max(ends)), dtype=self.dtype)
@@ -197,10 +185,7 @@ class Traversal:
             row[: len(weights)] = weights
         self._children = np.stack([cells.links.child_begin, cells.links.child_end], axis=1)
         self._cells = cell_arrays(cells, self.dtype)
-        self.hands = [
-            player.multiplicity[:end].astype(np.float64)
-            for player, end in zip(cells.players, ends, strict=True)
-        ]
+        self.hands = [root.multiplicity for root in cells.root]
         ranges = [hands * one for hands, one in zip(self.hands, self.initial, strict=True)]
         self._root_shares = [held / held.sum() for held in ranges]
         self.num_pairs = self._num_pairs()
@@ -224,11 +209,10 @@ class Traversal:
 
     def _num_pairs(self) -> float:
         """Return the weight of all pairs of hands that share no card."""
-        cells = self.cells.players
         weights = []
-        for q, own in enumerate(cells):
-            by_hand = np.repeat(self.initial[q].astype(np.float64), self.hands[q].astype(np.int64))
-            weights.append((by_hand, own.hand_card[: len(by_hand)]))
+        for q, root in enumerate(self.cells.root):
+            by_hand = np.repeat(self.initial[q].astype(np.float64), np.diff(root.hand_begin))
+            weights.append((by_hand, root.hand_card))
         card_sums = []
         for by_hand, cards in weights:
             sums = np.zeros(53)

@@ -150,12 +150,8 @@ def find_cell(
     deals = Deals(tree.rules)
     found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
     board_number = int(tree.cells.links.round_board[round_index]) + found.board_index
-    number = deals.rows.index(np.array([[*hole, *board]]), deals.row_round(round_index))[0]
-    cells = tree.cells.players[player]
-    begin, end = cells.cell_begin[board_number : board_number + 2]
-    before = int(cells.cell_begin[tree.cells.links.round_board[round_index]])
-    classes = tree.cells.classes[player][round_index][begin - before : end - before]
-    return board_number, int(np.flatnonzero(classes == number)[0])
+    renamed = found.card_permutation[list(hole)].tolist()
+    return board_number, tree.cells.find_cell(player, board_number, renamed)
 
 
 def _normalised(weights: Floats) -> npt.NDArray[np.float64]:

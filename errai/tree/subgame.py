@@ -49,5 +49,9 @@ def nodes_below(cut: Cut, entry: int) -> npt.NDArray[np.int64]:
 
 
 def subgame_cells(cut: Cut, board_index: int) -> Cells:
-    """Return the cells of a board of the cut's round and of all boards that follow it."""
-    return cells_below(cut.deals, cut.round, board_index)
+    """Return the cells of a board at the cut and of all boards that follow it.
+
+    Where the cut's cards are dealt inside the sub-games, the board is one of the round before and its hands
+    are the root cells.
+    """
+    return cells_below(cut.deals, cut.round, board_index, cut.dealt)
