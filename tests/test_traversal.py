@@ -131,11 +131,16 @@ class Pair:
             for r, boards in enumerate(self.cells.boards):
                 first = int(self.cells.links.round_board[r])
                 before = int(own.cell_begin[first])
+                classes = (
+                    self.deals.rows.index(self.cells.cards(player, r), self.deals.row_round(r))
+                    if self.by_class
+                    else None
+                )
                 for b, board in enumerate(boards.tolist()):
                     begin = int(own.cell_begin[first + b])
                     for cell in range(begin, int(own.cell_begin[first + b + 1])):
-                        if self.by_class:
-                            key: Any = (r, int(self.cells.classes[player][r][cell - before]))
+                        if classes is not None:
+                            key: Any = (r, int(classes[cell - before]))
                         else:
                             hand = own.hand_card[own.hand_begin[cell]].tolist()
                             key = (r, tuple(hand), tuple(board))

@@ -24,11 +24,10 @@ class CellArrays(NamedTuple):
     Attributes:
         begin: int64[2, B + 1] the cells of each player at each board.
         parent: int32[C] as in `PlayerCells`.
-        deal_weight: float[C] what the value of a cell adds to that of its parent cell: the chance of the
-            deal times the part of the parent's hands that are in the cell.
+        deal_weight: float[C] as in `PlayerCells`.
         card: uint8[C, 2] as in `PlayerCells`.
         counts: float[C, 3] hands with the first card, with the second, and all.
-        order: int32[C, 4] `below`, `up_to`, `tied_up_to` and `twin` of `PlayerCells`.
+        order: int32[C, 4] as in `PlayerCells`.
         used_cards: uint8[...] all cards that occur in `card`.
         bucket_weight: float[C] how much of its bucket a cell is: its hands times the chance of the deals so
             far; empty where no round is bucketed.
@@ -54,13 +53,16 @@ class Plan:
         walk: the betting of the whole game.
         cells: boards and hands.
         dtype: of all vectors; tables must have the same.
-        first_round: the game's round that the first round of `cells` is.
     """
 
     walk: WalkTree
     cells: Cells
     dtype: np.dtype[Any]
-    first_round: int = 0
+
+    @property
+    def first_round(self) -> int:
+        """The game's round that the plan's first is."""
+        return self.cells.first_round
 
     @property
     def num_rounds(self) -> int:
@@ -101,21 +103,19 @@ class Plan:
 def cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
     """Return both players' cells for kernels."""
     first, second = cells.players
-    weights = [_deal_weights(cells, first, dtype)]
     begin = np.stack([first.cell_begin, second.cell_begin])
     joined = first
     if second is not first:
-        weights.append(_deal_weights(cells, second, dtype))
         begin[1] += begin[0, -1]
         pairs: Any = zip(first, second, strict=True)
         joined = PlayerCells(*(np.concatenate(arrays) for arrays in pairs))
     return CellArrays(
         begin=begin,
         parent=joined.parent_cell,
-        deal_weight=np.concatenate(weights),
+        deal_weight=joined.deal_weight.astype(dtype, copy=False),
         card=joined.card,
-        counts=np.column_stack([joined.card_count, joined.multiplicity]).astype(dtype),
-        order=np.stack([joined.below, joined.up_to, joined.tied_up_to, joined.twin], axis=1),
+        counts=joined.counts.astype(dtype),
+        order=joined.order,
         used_cards=np.unique(joined.card),
         bucket_weight=np.zeros(0, dtype=dtype),
         matches=joined.matches,
@@ -126,15 +126,6 @@ def _parent_boards(cells: Cells) -> npt.NDArray[np.int64]:
     """Return the parent of each board after the first round: boards are numbered in the order of parents."""
     links = cells.links
     return np.repeat(np.arange(len(links.child_begin)), links.child_end - links.child_begin)
-
-
-def _deal_weights(cells: Cells, player: PlayerCells, dtype: np.dtype[Any]) -> Floats:
-    links, begin = cells.links, player.cell_begin
-    chance = np.repeat(links.deal_factor, np.diff(begin)) * player.multiplicity
-    below = slice(int(begin[links.round_board[1]]), None)
-    first_above = np.repeat(begin[_parent_boards(cells)], np.diff(begin[links.round_board[1] :]))
-    chance[below] /= player.multiplicity[first_above + player.parent_cell[below]]
-    return chance.astype(dtype)
 
 
 def _bucket_weights(cells: Cells, dtype: np.dtype[Any]) -> Floats:

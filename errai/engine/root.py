@@ -37,13 +37,11 @@ class Root:
         """Return the start of a walk over some cells.
 
         Args:
-            cells: whose first board is the root.
+            cells: whose root cells they are.
             dtype: of the walk's vectors.
             weights: [player] float[root cells] weight of each hand of a cell; 1 without it.
         """
-        hands = [
-            player.multiplicity[: int(player.cell_begin[1])].astype(np.float64) for player in cells.players
-        ]
+        hands = [root.multiplicity for root in cells.root]
         given = [np.ones(len(held)) for held in hands] if weights is None else list(weights)
         initial = (given[0].astype(dtype), given[1].astype(dtype))
         ranges = [held * weight for held, weight in zip(hands, initial, strict=True)]
@@ -51,8 +49,8 @@ class Root:
             np.repeat(weight.astype(np.float64), held.astype(np.int64))
             for weight, held in zip(initial, hands, strict=True)
         ]
-        cards = [own.hand_card[: len(each)] for own, each in zip(cells.players, by_hand, strict=True)]
-        num_pairs = _weight_of_pairs(by_hand[0], cards[0], by_hand[1], cards[1])
+        first, second = (root.hand_card for root in cells.root)
+        num_pairs = _weight_of_pairs(by_hand[0], first, by_hand[1], second)
         return Root(
             initial,
             (ranges[0] / ranges[0].sum(), ranges[1] / ranges[1].sum()),

@@ -76,16 +76,16 @@ class Section:
 
 
 def whole_section(plan: Plan, cut: CutPlace | None = None) -> Section:
-    """Return all of a plan, or its trunk above a cut."""
+    """Return all of a plan from its root cells on, or its trunk above a cut."""
     entries = plan.entries(0)
     return Section(
         top=0,
         entries=entries,
         bounds=np.array(plan.boards(0)),
-        dealt=True,
+        dealt=False,
         root_board=0,
         root_entries=entries,
-        widths=np.zeros(2, dtype=np.int64),
+        widths=np.array([len(root.multiplicity) for root in plan.cells.root]),
         stop=plan.num_rounds if cut is None else cut.round,
         cut=cut,
     )

@@ -244,8 +244,6 @@ class Traversal:
         learns = bool((modes[first_player:last_player] == LEARN).any())
         if learns:
             tables = tables._replace(gain=(tables.regret[first_player], tables.average[first_player]))
-        for values in self.root_values[first_player:last_player]:
-            values.fill(0)
 
         def run(stage: int, given: tuple[Pair, Pair] | None = None) -> None:
             walk_section(

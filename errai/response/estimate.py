@@ -19,6 +19,7 @@ from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_table
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import available_memory
 from errai.response import subgames
@@ -27,12 +28,9 @@ from errai.strategy.simple import ActionRule
 from errai.tables.layout import Floats
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import CHANCE
-from errai.tree.cells import BYTES_A_CELL, BYTES_A_HAND
+from errai.tree.cells import game_cells_bytes
 from errai.tree.size import GameSize, game_size
 from errai.tree.subgame import subgame_cells
-
-BYTES_A_HAND_TO_BUILD = BYTES_A_HAND + 24
-"""As `game_cells` counts them."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +104,9 @@ def estimate_exploitability(game: Game, menu: BetMenu | None = None) -> Estimate
 
 def memory_needed(counted: GameSize, game: PokerRules) -> tuple[int, int]:
     """Return the bytes of a strategy's tables, and of all hands and boards, of a whole game."""
-    boards = sum(one.boards for one in counted.rounds)
-    cells = sum(one.rows or 0 for one in counted.rounds)
     slots = counted.table_slots
     tables = slots * (8 if slots <= SMALL_GAME_SLOTS else 4)
-    return tables, cells * BYTES_A_CELL + boards * game.num_hands() * BYTES_A_HAND_TO_BUILD
+    return tables, game_cells_bytes(Deals(game))
 
 
 def falls_apart(game: Game) -> TypeGuard[PokerRules]:
@@ -162,7 +158,7 @@ def estimate_by_subgames(
         response.subgame_values(player, entry, cells)
         pace = (time.perf_counter() - began) / nodes[player, entry]
     walking = pace * sum(nodes.values())
-    arrays: list[Floats] = [*cells.players[0], *cells.boards, *cells.classes[0]]
+    arrays: list[Floats] = [*cells.players[0], *cells.boards]
     return Estimate(
         steps=all_cells * sum(nodes.values()),
         seconds=preparation + (2 * building + walking) * all_cells / num_cells / threads,

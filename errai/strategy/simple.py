@@ -14,6 +14,7 @@ import numpy.typing as npt
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.catalogue import Game
+from errai.strategy.played import RulePlay
 from errai.strategy.strategy import Strategy
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, DECISION
@@ -82,6 +83,18 @@ def simple_strategy(game: Game, name: str, menu: BetMenu | None = None) -> Strat
                 # All hands of a board play alike: one weight for each (decision, action), row after row.
                 table[begin : begin + len(by_slot) * rows].reshape(-1, rows)[:] = by_slot[:, np.newaxis]
     return Strategy(tree, tables)
+
+
+def simple_plays(tree: PublicTree, name: str) -> tuple[RulePlay, RulePlay]:
+    """Return a reference agent in both positions, without tables: it needs no hands to be made.
+
+    Args:
+        tree: the game.
+        name: as for `simple_strategy`.
+    """
+    weights = _weights_by_slot(tree, find_simple_rule(name))
+    first, second = (RulePlay(tree.walk, q, np.concatenate(weights[q])) for q in (0, 1))
+    return first, second
 
 
 def _weights_by_slot(tree: PublicTree, rule: ActionRule) -> list[list[npt.NDArray[np.float64]]]:

@@ -249,11 +249,7 @@ class SpotResult:
 
     def _rows(self, player: int, board: int) -> npt.NDArray[np.int64]:
         """Return which hand each row of a player's tables at a board belongs to."""
-        cells = self._tree.cells
-        r = int(np.searchsorted(cells.links.round_board, board, side="right")) - 1
-        begin = cells.players[player].cell_begin
-        before = int(begin[cells.links.round_board[r]])
-        return cells.classes[player][r][int(begin[board]) - before : int(begin[board + 1]) - before]
+        return self._tree.cells.hand_numbers(player, board)
 
     def _slots(self, node: int, board: int) -> slice:
         player, layout = self._player(node), self._tree.layout
@@ -337,7 +333,7 @@ def _hand_values(
     met: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     """Return the net units that each hand wins from the hands it can meet; NaN where there are none."""
-    order = [tree.cells.classes[q][0] for q in range(2)]
+    order = [tree.cells.hand_numbers(q, 0) for q in range(2)]
     initial = (reaches[0][order[0]], reaches[1][order[1]])
     walk = Traversal(tree.betting, tree.cells, tables[0].dtype, 1, initial)
     values = walk.walk_once(player, PLAY, tree.layout.tables(tables, tables, tables), _NO_STEP)

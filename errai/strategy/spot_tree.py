@@ -233,7 +233,7 @@ def build_spot_tree(
     rules, menu = betting.rules(len(cards)), betting.menu()
     nodes = TreePlan(rules, menu, betting.start(rules)).build()
     cells = spot_cells(rules, np.array(cards, dtype=np.uint8), hands)
-    at_root = tuple(own_weights[q][cells.classes[q][0]] for q in range(2))
+    at_root = tuple(own_weights[q][cells.hand_numbers(q, 0)] for q in range(2))
     tree = PublicTree(rules, menu, nodes, CellSource.of(cells), (at_root[0], at_root[1]))
     return SpotTree(cards, betting, hands, own_weights, tree)
 

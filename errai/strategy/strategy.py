@@ -20,6 +20,7 @@ from errai.games.catalogue import Game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
+from errai.strategy.played import Play, TablePlay
 from errai.tables.layout import Floats, spread_rows
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, CHANCE, DECISION, BettingTree
@@ -81,6 +82,12 @@ class Strategy:
             return slots
         cells = self.tree.cells.players[player].cell_begin[board : board + 2]
         return slots[:, layout.bucket[player][cells[0] : cells[1]]]
+
+    @property
+    def plays(self) -> tuple[Play, Play]:
+        """What each position plays, at any boards."""
+        first, second = (TablePlay(self.tree.layout, self.tree.cells, q, self.tables[q]) for q in (0, 1))
+        return first, second
 
     def unabstracted(self) -> "Strategy":
         """Return the same strategy with a row for every cell of the game; itself where it has them."""
@@ -150,12 +157,8 @@ def find_cell(
     deals = Deals(tree.rules)
     found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
     board_number = int(tree.cells.links.round_board[round_index]) + found.board_index
-    number = deals.rows.index(np.array([[*hole, *board]]), deals.row_round(round_index))[0]
-    cells = tree.cells.players[player]
-    begin, end = cells.cell_begin[board_number : board_number + 2]
-    before = int(cells.cell_begin[tree.cells.links.round_board[round_index]])
-    classes = tree.cells.classes[player][round_index][begin - before : end - before]
-    return board_number, int(np.flatnonzero(classes == number)[0])
+    renamed = found.card_permutation[list(hole)].tolist()
+    return board_number, tree.cells.find_cell(player, board_number, renamed)
 
 
 def _normalised(weights: Floats) -> npt.NDArray[np.float64]:

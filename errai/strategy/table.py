@@ -79,21 +79,14 @@ def _table(strategy: Strategy, node: int, betting: str, board: npt.NDArray[np.ui
     player, round_index = int(tree.betting.player[node]), int(tree.betting.round[node])
     deals = Deals(game)
     found = deals.boards.canonicalise(board, deals.board_round(round_index))
-    first_board = int(tree.cells.links.round_board[round_index])
-    number = first_board + found.board_index
-    begin, end = tree.cells.players[player].cell_begin[number : number + 2]
-    before = int(tree.cells.players[player].cell_begin[first_board])
-    classes = tree.cells.classes[player][round_index][begin - before : end - before]
+    number = int(tree.cells.links.round_board[round_index]) + found.board_index
     hands = game.deck.hands(game.num_hole_cards)
     # Strongest cards first.
     hands = hands[np.logical_not(np.isin(hands, board).any(axis=1))][::-1]
-    cards = np.concatenate([hands, np.broadcast_to(board, (len(hands), len(board)))], axis=1)
-    of_hand = deals.rows.index(cards.astype(np.uint8), deals.row_round(round_index))
-    rows, firsts, counts = np.unique(of_hand, return_index=True, return_counts=True)
+    of_hand = tree.cells.cells_of_hands(player, number, found.card_permutation[hands])
+    cells, firsts, counts = np.unique(of_hand, return_index=True, return_counts=True)
     order = np.argsort(firsts)
-    cell_order = np.argsort(classes)
-    cells = cell_order[np.searchsorted(classes[cell_order], rows[order])]
-    weights = np.maximum(strategy.weights(player, node, number)[:, cells].T.astype(np.float64), 0)
+    weights = np.maximum(strategy.weights(player, node, number)[:, cells[order]].T.astype(np.float64), 0)
     totals = weights.sum(axis=1, keepdims=True)
     uniform = np.full_like(weights, 1 / weights.shape[1])
     return StrategyTable(

@@ -1,33 +1,60 @@
 """Private hands at every public board, as the traversal walks them: cells.
 
 A *cell* of a player at a board is a class of hands that nothing so far distinguishes: hands that the
-game's symmetry maps onto each other while the board stays. All vectors of the traversal
+game's symmetry maps onto each other while the board stays, round by round. All vectors of the traversal
 (reach, values) run over the cells of one board. Cells are sorted by strength in the last round, so that
-a showdown is a sweep; the hands of a cell are contiguous and the first of them represents it. In a
-spot with given ranges there is no symmetry to use and every hand is a cell of its own.
+a showdown is a sweep, and before that by their least hand; the hands of a cell are contiguous and the least
+of them represents it. In a spot with given ranges there is no symmetry to use and every hand is a
+cell of its own.
+
+One kernel makes the cells of any list of boards, one board at a time: all boards of a game (`game_cells`), a
+board and those that follow it (`cells_below`), one board a round (`path_cells`), or the run-outs of a spot
+(`spot_cells`). A canonical board has the same cells, in the same order, in each of them.
+
+Before the first of these boards is dealt, hands are *root cells*: what a walk is given reach for and returns
+values of. Where nothing is dealt, they are the cells of the first board.
 
 Letters: B boards of all rounds, C cells of a player, H hands of a player over all boards.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from errai.cards.evaluator import evaluate, evaluate_three_card
+from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rules import PokerRules, Showdown
+from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.tree import _cells as kernels
+from errai.tree._cells import BELOW, PAIRS, TIED_UP_TO, TWIN, UP_TO
+from errai.tree.cell_inputs import (
+    BoardList,
+    Cards,
+    Floats,
+    Ints,
+    PlayerBuffers,
+    SharedBuffers,
+    both_places,
+    deck_hands,
+    game_cards,
+    hand_list,
+)
 
-NO_CARD = 52
-NO_CELL = -1
+NO_CARD = kernels.NO_CARD
+NO_CELL = kernels.NO_CELL
 
-BYTES_A_CELL = 4 * 7 + 4
+BYTES_A_CELL = 4 + 8 + 8 + 2 + 3 + 16
+"""Of `PlayerCells`, without its hands."""
+
 BYTES_A_HAND = 2
+BYTES_A_BOARD = 2 * 8 + 3 * 8 + 6 * 8
+"""Of `PlayerCells`, `BoardLinks` and what the kernel is told of each board."""
 
 
 class PlayerCells(NamedTuple):
@@ -35,33 +62,72 @@ class PlayerCells(NamedTuple):
 
     Attributes:
         cell_begin: int64[B + 1] the cells of each board.
-        parent_cell: int32[C] the cell at the parent board, counted from its first.
-        multiplicity: float32[C] hands of the cell.
-        hand_begin: int32[C + 1] the hands of each cell.
-        hand_card: uint8[H, 2] cards of each hand; `NO_CARD` second where hands have one card.
-        below: int32[C] opponent cells of the board that are strictly weaker (used in the last round).
-        up_to: int32[C] opponent cells of the board that are not stronger.
-        tied_up_to: int32[C] own cells of the board that are not stronger.
-        twin: int32[C] the opponent's cell, counted from the board's first, that holds the representative's
-            own two cards, which inclusion and exclusion subtracts twice; `NO_CELL` for one-card hands.
+        parent_cell: int32[C] the cell at the parent board, counted from its first; of the first boards, the
+            root cell.
+        deal_weight: float64[C] what the value of a cell adds to that of its parent cell: the chance of the
+            deal times the part of the parent's hands that are in the cell.
+        hand_begin: int64[C + 1] the hands of each cell.
+        hand_card: uint8[H, 2] cards of each hand, ascending; `NO_CARD` second where hands have one card.
         card: uint8[C, 2] for each card of the representative, the least of the cards that the symmetry of
             the board maps it onto; `NO_CARD` second where hands have one card.
-        card_count: uint8[C, 2] hands of the cell that hold this card; zero for the second of two alike.
+        counts: uint8[C, 3] hands of the cell that hold the first card, the second (zero where it is the
+            same), and all.
+        order: int32[C, 4] how the cell stands among those of its board, counted from the board's first:
+            `BELOW` opponent cells that are strictly weaker, `UP_TO` opponent cells that are not stronger,
+            `TIED_UP_TO` own cells that are not stronger (all three used in the last round), and `TWIN`, the
+            opponent's cell that holds the representative's own two cards, which inclusion and exclusion
+            subtracts twice; `NO_CELL` where there is none and for one-card hands.
         matches: uint8[C, 6] in Bluff, dice of the roll that match each face or are stars; [0, 6] with cards.
     """
 
-    cell_begin: npt.NDArray[np.int64]
+    cell_begin: Ints
     parent_cell: npt.NDArray[np.int32]
-    multiplicity: npt.NDArray[np.float32]
-    hand_begin: npt.NDArray[np.int32]
-    hand_card: npt.NDArray[np.uint8]
-    below: npt.NDArray[np.int32]
-    up_to: npt.NDArray[np.int32]
-    tied_up_to: npt.NDArray[np.int32]
-    twin: npt.NDArray[np.int32]
-    card: npt.NDArray[np.uint8]
-    card_count: npt.NDArray[np.uint8]
-    matches: npt.NDArray[np.uint8]
+    deal_weight: Floats
+    hand_begin: Ints
+    hand_card: Cards
+    card: Cards
+    counts: Cards
+    order: npt.NDArray[np.int32]
+    matches: Cards
+
+    @property
+    def multiplicity(self) -> Cards:
+        """uint8[C] hands of each cell."""
+        return self.counts[:, 2]
+
+    @property
+    def below(self) -> npt.NDArray[np.int32]:
+        """int32[C] opponent cells of the board that are strictly weaker."""
+        return self.order[:, BELOW]
+
+    @property
+    def up_to(self) -> npt.NDArray[np.int32]:
+        """int32[C] opponent cells of the board that are not stronger."""
+        return self.order[:, UP_TO]
+
+    @property
+    def tied_up_to(self) -> npt.NDArray[np.int32]:
+        """int32[C] own cells of the board that are not stronger."""
+        return self.order[:, TIED_UP_TO]
+
+    @property
+    def twin(self) -> npt.NDArray[np.int32]:
+        """int32[C] the opponent's cell that holds the representative's own cards."""
+        return self.order[:, TWIN]
+
+
+class RootCells(NamedTuple):
+    """A player's hands before the first boards are dealt; N cells.
+
+    Attributes:
+        multiplicity: float64[N] hands of each cell.
+        hand_begin: int64[N + 1] the hands of each cell.
+        hand_card: uint8[hands, 2] as in `PlayerCells`.
+    """
+
+    multiplicity: Floats
+    hand_begin: Ints
+    hand_card: Cards
 
 
 class BoardLinks(NamedTuple):
@@ -71,14 +137,14 @@ class BoardLinks(NamedTuple):
         round_board: int64[R + 1] the boards of each round.
         child_begin: int64[B] first board of the next round that follows.
         child_end: int64[B] one past the last.
-        deal_factor: float64[B] chance of the deal from the parent to this class of boards, given that it hits
-            neither player's hand.
+        deal_factor: float64[B] chance of the deal from the parent (or from the root) to this class of boards,
+            given that it hits neither player's hand; or what whoever chose the boards says.
     """
 
-    round_board: npt.NDArray[np.int64]
-    child_begin: npt.NDArray[np.int64]
-    child_end: npt.NDArray[np.int64]
-    deal_factor: npt.NDArray[np.float64]
+    round_board: Ints
+    child_begin: Ints
+    child_end: Ints
+    deal_factor: Floats
 
 
 @dataclass(frozen=True)
@@ -89,13 +155,17 @@ class Cells:
         links: the boards.
         players: cells of each player.
         boards: [round] uint8[boards, cards].
-        classes: [player][round] int64, the canonical number of each cell (or the hand's number in a spot).
+        hands: [player] uint8[hands, hole cards] every hand that the player may hold, numbered in this order.
+        root: [player] the hands before the first boards are dealt.
+        first_round: the game's round that is round 0 here.
     """
 
     links: BoardLinks
     players: tuple[PlayerCells, PlayerCells]
-    boards: tuple[npt.NDArray[np.uint8], ...]
-    classes: tuple[tuple[npt.NDArray[np.int64], ...], tuple[npt.NDArray[np.int64], ...]]
+    boards: tuple[Cards, ...]
+    hands: tuple[Cards, Cards]
+    root: tuple[RootCells, RootCells]
+    first_round: int = 0
 
     @property
     def num_rounds(self) -> int:
@@ -108,14 +178,12 @@ class Cells:
         first, last = self.links.round_board[round_index : round_index + 2]
         return int(begin[last] - begin[first])
 
-    def cards(self, player: int, round_index: int) -> npt.NDArray[np.uint8]:
+    def cards(self, player: int, round_index: int) -> Cards:
         """Return the hole cards that represent each cell of a round, and its board: uint8[cells, cards]."""
         cells, boards = self.players[player], self.boards[round_index]
         first, last = self.links.round_board[round_index : round_index + 2]
         begin = cells.cell_begin[first : last + 1]
-        hole = cells.hand_card[cells.hand_begin[begin[0] : begin[-1]]]
-        if (hole[:, 1] == NO_CARD).all():
-            hole = hole[:, :1]
+        hole = cells.hand_card[cells.hand_begin[begin[0] : begin[-1]], : self.hands[player].shape[1]]
         return np.concatenate([hole, np.repeat(boards, np.diff(begin), axis=0)], axis=1)
 
     def max_cells(self, round_index: int) -> int:
@@ -123,63 +191,155 @@ class Cells:
         first, last = self.links.round_board[round_index : round_index + 2]
         return max(int(np.diff(cells.cell_begin[first : last + 1]).max()) for cells in self.players)
 
+    def cells_of_hands(self, player: int, board: int, hands: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        """Return the cell of each hand at a board, counted from its first: int32[N].
 
-Classify = Callable[[npt.NDArray[np.uint8], int], npt.NDArray[np.int64]]
+        Args:
+            player: whose hands.
+            board: its number among all boards.
+            hands: integers[N, hole cards], the cards in any order; `NO_CELL` where the board hits a hand or
+                the player never holds it.
+        """
+        cells = self.players[player]
+        begin = cells.hand_begin[cells.cell_begin[board] : cells.cell_begin[board + 1] + 1]
+        cell_of = np.full(PAIRS * PAIRS, NO_CELL, dtype=np.int32)
+        for places in both_places(cells.hand_card[begin[0] : begin[-1]]):
+            cell_of[places] = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        found: npt.NDArray[np.int32] = cell_of[both_places(np.asarray(hands))[0]]
+        return found
+
+    def find_cell(self, player: int, board: int, hand: Sequence[int]) -> int:
+        """Return the cell of a hand at a board, counted from its first.
+
+        Args:
+            player: whose hand.
+            board: its number among all boards.
+            hand: hole cards, the suits renamed as on the canonical board.
+        """
+        cell = int(self.cells_of_hands(player, board, [list(hand)])[0])
+        if cell == NO_CELL:
+            raise UsageError(
+                f"player {player} cannot hold the cards {list(hand)} at board {board}: "
+                "open cards of the player's range are allowed"
+            )
+        return cell
+
+    def hand_numbers(self, player: int, board: int) -> Ints:
+        """Return the number of the hand that represents each cell of a board: int64[cells]."""
+        cells = self.players[player]
+        begin = cells.hand_begin[cells.cell_begin[board] : cells.cell_begin[board + 1]]
+        numbers: Ints = self._number_of_hand[player][both_places(cells.hand_card[begin])[0]]
+        return numbers
+
+    @cached_property
+    def _number_of_hand(self) -> tuple[Ints, Ints]:
+        first, second = (hand_list(hands).number.astype(np.int64) for hands in self.hands)
+        return first, second
 
 
 def game_cells(rules: PokerRules) -> Cells:
     """Return the cells of a whole game, up to its symmetry."""
     deals = Deals(rules)
     num_boards = sum(deals.num_boards(r) for r in range(rules.num_rounds))
-    num_cells = sum(deals.num_rows(r) for r in range(rules.num_rounds))
-    num_bytes = num_cells * BYTES_A_CELL + num_boards * rules.num_hands() * (BYTES_A_HAND + 24)
-    verify_memory(num_bytes, f"the hands of '{rules.name}' at {num_boards:,} boards")
-    return cells_below(deals, 0, 0)
+    verify_memory(game_cells_bytes(deals), f"the hands of '{rules.name}' at {num_boards:,} boards")
+    return cells_below(deals, 0, 0, dealt=rules.num_board_cards[0] == 0)
 
 
-def cells_below(deals: Deals, first_round: int, board_index: int) -> Cells:
+def game_cells_bytes(deals: Deals) -> int:
+    """Return the memory that the cells of a whole game take, while they are made and afterwards."""
+    rules = deals.rules
+    num_bytes = 0
+    for r in range(rules.num_rounds):
+        num_open = comb(rules.deck.size - rules.num_board_cards_by(r), rules.num_hole_cards)
+        num_bytes += deals.num_rows(r) * BYTES_A_CELL
+        num_bytes += deals.num_boards(r) * (num_open * BYTES_A_HAND + BYTES_A_BOARD)
+    return num_bytes
+
+
+def cells_below(
+    deals: Deals, first_round: int, board_index: int, dealt: bool = True, last_round: int | None = None
+) -> Cells:
     """Return the cells of a board of a round and of all boards that follow it, rounds counted from there.
 
     Args:
         deals: the game's cards.
         first_round: the betting round to start with.
-        board_index: one of its canonical boards; its children are neighbours in every later round.
+        board_index: one of its canonical boards; its children are neighbours in every later round. Without
+            `dealt`, one of the round before, whose hands are the root cells.
+        dealt: whether the cards of the first round are on the table; without it, all boards that follow are
+            dealt, and the game's first round begins at the empty board.
+        last_round: the last round to make; the game's last without it.
     """
     rules = deals.rules
-    boards, child_ranges, factors = [], [], []
+    num_rounds = rules.num_rounds if last_round is None else last_round + 1
+    _verify_board(deals, first_round if dealt else first_round - 1, board_index)
+    levels: list[_Level] = []
     first, last = board_index, board_index + 1
-    for r in range(first_round, rules.num_rounds):
+    for r in range(first_round, num_rounds):
         deal = deals.board_round(r)
-        if r == first_round or deal == deals.board_round(r - 1):
+        if (r == first_round and dealt) or deal == _board_round(deals, r - 1):
             # The start, or no card is dealt: every board is its own only child.
             begin = np.arange(last - first + 1)
-            factors.append(np.ones(last - first))
+            factors = np.ones(last - first)
         else:
-            known = 2 * rules.num_hole_cards + rules.num_board_cards_by(r - 1)
-            choices = comb(rules.deck.size - known, rules.num_board_cards[r])
             begin = deals.boards.child_begin(deal)[first : last + 1]
             first, last = int(begin[0]), int(begin[-1])
             begin = begin - first
-            factors.append(deals.boards.deals_from_parent(deal)[first:last] / choices)
-        boards.append(deals.boards.cards(deal)[first:last])
-        child_ranges.append(begin)
-
-    def classify(cards: npt.NDArray[np.uint8], round_index: int) -> npt.NDArray[np.int64]:
-        return deals.rows.index(cards, deals.row_round(first_round + round_index))
-
+            factors = deals.boards.deals_from_parent(deal)[first:last] / _num_choices(rules, r)
+        levels.append(_Level(deals.boards.cards(deal)[first:last], begin, factors))
     hands = rules.deck.hands(rules.num_hole_cards)
-    grouped = _group_hands(rules, boards, child_ranges, hands, classify)
-    player = _player_cells(grouped, grouped)
-    return Cells(
-        _links(child_ranges, factors), (player, player), tuple(boards), (grouped.classes, grouped.classes)
-    )
+    root = None
+    if not dealt:
+        above = deals.boards.cards(_board_round(deals, first_round - 1))[board_index]
+        root = _root_cells(rules, above, hands)
+    return _make_cells(rules, levels, (hands, hands), root, first_round)
 
 
-def spot_cells(
-    rules: PokerRules,
-    board: npt.NDArray[np.uint8],
-    hands: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]],
+def path_cells(
+    deals: Deals,
+    boards: Sequence[int],
+    factors: Sequence[float],
+    first_round: int = 0,
+    dealt: bool | None = None,
 ) -> Cells:
+    """Return the cells of one board a round, each dealt from the one before.
+
+    Args:
+        deals: the game's cards.
+        boards: [round] canonical boards, from the first round on; each must be a child of the one before.
+        factors: [round] what the value of a board counts for at the one before: for a sampler the chance of
+            the deal, given that it hits neither hand, over the chance of sampling it.
+        first_round: the betting round of the first board.
+        dealt: whether the cards of the first round are on the table before the path begins; otherwise the
+            root cells are those of the board before. Without it, only where they deal nothing.
+    """
+    rules = deals.rules
+    if not 1 <= len(boards) <= rules.num_rounds - first_round or len(factors) != len(boards):
+        raise UsageError(
+            f"{len(boards)} boards with {len(factors)} factors are not a path of '{rules.name}' from round "
+            f"{first_round} on: 1 to {rules.num_rounds - first_round} boards, each with a factor, are allowed"
+        )
+    if dealt is None:
+        dealt = first_round == 0 and rules.num_board_cards[0] == 0
+    levels = []
+    for i, board in enumerate(boards):
+        r = first_round + i
+        _verify_board(deals, r, board)
+        if i > 0 and _parent(deals, r, board) != boards[i - 1]:
+            raise UsageError(
+                f"board {board} of round {r} does not follow board {boards[i - 1]}: a child must"
+            )
+        cards = deals.boards.cards(deals.board_round(r))[board : board + 1]
+        levels.append(_Level(cards, np.array([0, 1]), np.array([factors[i]], dtype=np.float64)))
+    hands = rules.deck.hands(rules.num_hole_cards)
+    root = None
+    if not dealt:
+        above = deals.boards.cards(_board_round(deals, first_round - 1))
+        root = _root_cells(rules, above[_parent(deals, first_round, boards[0])], hands)
+    return _make_cells(rules, levels, (hands, hands), root, first_round)
+
+
+def spot_cells(rules: PokerRules, board: Cards, hands: tuple[Cards, Cards]) -> Cells:
     """Return the cells of a sub-game that starts at a board, every hand and every run-out on its own.
 
     Args:
@@ -187,181 +347,182 @@ def spot_cells(
         board: the cards on the table.
         hands: uint8[hands, hole cards] of each player, none of them hit by the board.
     """
-    boards = [board[np.newaxis]]
-    child_ranges = [np.array([0, 1])]
-    factors = [np.ones(1)]
+    levels = [_Level(board[np.newaxis], np.array([0, 1]), np.ones(1))]
     for r in range(1, rules.num_rounds):
-        assert rules.num_board_cards[r] == 1
-        next_boards = [
-            [*parent, card]
-            for parent in boards[-1].tolist()
-            for card in rules.deck.cards
-            if card not in parent
+        dealt = rules.num_board_cards[r]
+        before = levels[-1].cards
+        boards = [
+            [*parent, *cards]
+            for parent in before.tolist()
+            for cards in combinations([card for card in rules.deck.cards if card not in parent], dealt)
         ]
-        unseen = rules.deck.size - boards[-1].shape[1]
-        child_ranges.append(np.arange(len(boards[-1]) + 1) * unseen)
-        choices = unseen - 2 * rules.num_hole_cards
-        factors.append(np.full(len(next_boards), 1 / choices))
-        boards.append(np.array(next_boards, dtype=np.uint8))
-    groups = [_group_hands(rules, boards, child_ranges, own, None) for own in hands]
-    players = (_player_cells(groups[0], groups[1]), _player_cells(groups[1], groups[0]))
-    classes = (groups[0].classes, groups[1].classes)
-    return Cells(_links(child_ranges, factors), players, tuple(boards), classes)
+        unseen = rules.deck.size - before.shape[1]
+        begin = np.arange(len(before) + 1) * comb(unseen, dealt)
+        factors = np.full(len(boards), 1 / comb(unseen - 2 * rules.num_hole_cards, dealt))
+        cards = np.array(boards, dtype=np.uint8).reshape(len(boards), before.shape[1] + dealt)
+        levels.append(_Level(cards, begin, factors))
+    return _make_cells(rules, levels, hands, None, 0, with_symmetry=False)
 
 
-def _links(child_ranges: list[npt.NDArray[np.int64]], factors: list[npt.NDArray[np.float64]]) -> BoardLinks:
-    round_board = np.cumsum([0, *(len(factor) for factor in factors)]).astype(np.int64)
-    child_begin = np.zeros(round_board[-1], dtype=np.int64)
-    child_end = np.zeros(round_board[-1], dtype=np.int64)
-    for r in range(1, len(factors)):
-        here = slice(round_board[r - 1], round_board[r])
-        child_begin[here] = round_board[r] + child_ranges[r][:-1]
-        child_end[here] = round_board[r] + child_ranges[r][1:]
-    return BoardLinks(round_board, child_begin, child_end, np.concatenate(factors))
-
-
-@dataclass(frozen=True)
-class _GroupedHands:
-    """A player's hands at all boards, sorted by board, strength and class.
+class _Level(NamedTuple):
+    """The boards of one round.
 
     Attributes:
-        hands: uint8[hands, hole cards] all hands of the player.
-        board: int64[H] board of each hand in the sorted list, numbered through the rounds.
-        hand: int64[H] which of `hands`.
-        strength: int64[H] zero before the last round.
-        first: int64[C] the first hand of each cell.
-        cell_begin: int64[B + 1].
-        parent_cell: int32[C].
-        cell_of: int32[B, hands] the cell of each hand at each board, or `NO_CELL`.
-        classes: as in `Cells`.
+        cards: uint8[boards, cards].
+        begin: int64[boards of the round before + 1] the children of each; unused in the first round.
+        factors: float64[boards] as `BoardLinks.deal_factor`.
     """
 
-    hands: npt.NDArray[np.uint8]
-    board: npt.NDArray[np.int64]
-    hand: npt.NDArray[np.int64]
-    strength: npt.NDArray[np.int64]
-    first: npt.NDArray[np.int64]
-    cell_begin: npt.NDArray[np.int64]
-    parent_cell: npt.NDArray[np.int32]
-    cell_of: npt.NDArray[np.int32]
-    classes: tuple[npt.NDArray[np.int64], ...]
+    cards: Cards
+    begin: Ints
+    factors: Floats
 
 
-def _group_hands(
+def _make_cells(
     rules: PokerRules,
-    boards: list[npt.NDArray[np.uint8]],
-    child_ranges: list[npt.NDArray[np.int64]],
-    hands: npt.NDArray[np.uint8],
-    classify: Classify | None,
-) -> _GroupedHands:
-    """Sort a player's hands at every board into cells."""
-    num_boards = sum(len(round_boards) for round_boards in boards)
-    cell_of = np.full((num_boards, len(hands)), NO_CELL, dtype=np.int32)
-    parts: list[list[npt.NDArray[np.int64]]] = [[], [], [], []]
-    begins, parents = [], []
-    classes: list[npt.NDArray[np.int64]] = []
-    first_board = num_cells = num_hands = 0
-    for r, round_boards in enumerate(boards):
-        board, hand = np.nonzero(_is_open(round_boards, hands))
-        cards = np.concatenate([hands[hand], round_boards[board]], axis=1)
-        numbers = hand.astype(np.int64) if classify is None else classify(cards, r)
-        strength = np.zeros(len(hand), dtype=np.int64)
-        if r == len(boards) - 1:
-            strength += _strength(rules, cards)
-        order = _sorted_order(board, strength, numbers)
-        board, hand, numbers, strength = board[order], hand[order], numbers[order], strength[order]
-        is_first = np.ones(len(order), dtype=bool)
-        is_first[1:] = (board[1:] != board[:-1]) | (numbers[1:] != numbers[:-1])
-        first = np.flatnonzero(is_first)
-        begin = np.searchsorted(board[first], np.arange(len(round_boards)))
-        cell_of[first_board + board, hand] = np.cumsum(is_first) - 1 - begin[board]
-        if r == 0:
-            parents.append(np.zeros(len(first), dtype=np.int32))
-        else:
-            above = np.searchsorted(child_ranges[r], np.arange(len(round_boards)), side="right") - 1
-            above += first_board - len(boards[r - 1])
-            parents.append(cell_of[above[board[first]], hand[first]])
-        begins.append(num_cells + begin)
-        classes.append(numbers[first])
-        for part, values in zip(parts, (first_board + board, hand, strength, num_hands + first), strict=True):
-            part.append(values)
-        first_board += len(round_boards)
-        num_cells += len(first)
-        num_hands += len(order)
-    return _GroupedHands(
+    levels: Sequence[_Level],
+    hands: tuple[Cards, Cards],
+    root: RootCells | None,
+    first_round: int,
+    with_symmetry: bool = True,
+) -> Cells:
+    """Make the cells of all boards.
+
+    Args:
+        rules: the game.
+        levels: the boards of each round.
+        hands: of each player; one object where they see alike.
+        root: the hands before the first boards are dealt; None where these are the first board's.
+        first_round: the game's round of the first boards.
+        with_symmetry: whether hands that the game's symmetry makes alike share a cell.
+    """
+    are_alike = hands[0] is hands[1]
+    game = game_cards(rules, with_symmetry)
+    links = _links(levels)
+    boards = _board_list(rules, levels, links, root is None, first_round)
+    if are_alike and hands[0] is rules.deck.hands(rules.num_hole_cards):
+        lists = [deck_hands(rules.deck, rules.num_hole_cards)]
+    else:
+        lists = [hand_list(own) for own in (hands[:1] if are_alike else hands)]
+    buffers = [PlayerBuffers.of(len(own.mask)) for own in lists]
+    scratch = SharedBuffers.of(game)
+    made = []
+    for own, own_buffers in zip(lists, buffers, strict=True):
+        num_cells, num_hands = (np.empty(len(boards.num_cards), dtype=np.int64) for _ in range(2))
+        kernels.count_cells(boards, game, own, scratch, own_buffers, num_cells, num_hands)
+        made.append(_empty_cells(num_cells, int(num_hands.sum())))
+    known = root or RootCells(np.empty(0), np.zeros(1, dtype=np.int64), np.empty((0, 2), dtype=np.uint8))
+    kernels.make_cells(
+        boards,
+        game,
+        are_alike,
+        lists[0],
+        lists[-1],
+        known,
+        known,
+        scratch,
+        buffers[0],
+        buffers[-1],
+        made[0],
+        made[-1],
+    )
+    roots = [known, known] if root is not None else [_first_board(cells) for cells in (made[0], made[-1])]
+    return Cells(
+        links=links,
+        players=(made[0], made[-1]),
+        boards=tuple(level.cards for level in levels),
         hands=hands,
-        board=np.concatenate(parts[0]),
-        hand=np.concatenate(parts[1]),
-        strength=np.concatenate(parts[2]),
-        first=np.concatenate(parts[3]),
-        cell_begin=np.append(np.concatenate(begins), num_cells).astype(np.int64),
-        parent_cell=np.concatenate(parents),
-        cell_of=cell_of,
-        classes=tuple(classes),
+        root=(roots[0], roots[1]),
+        first_round=first_round,
     )
 
 
-def _player_cells(own: _GroupedHands, other: _GroupedHands) -> PlayerCells:
-    """Relate a player's cells to the opponent's hands."""
-    board, hand = own.board[own.first], own.hand[own.first]
-    num_cells = len(board)
-    below, up_to, tied_up_to = (np.empty(num_cells, dtype=np.int32) for _ in range(3))
-    kernels.count_beaten(
-        own.cell_begin,
-        own.strength[own.first],
-        other.cell_begin,
-        other.strength[other.first],
-        below,
-        up_to,
-        tied_up_to,
-    )
-    num_hole_cards = own.hands.shape[1]
-    twin = np.full(len(board), NO_CELL, dtype=np.int32)
-    if num_hole_cards == 2:
-        numbers = {tuple(cards): i for i, cards in enumerate(other.hands.tolist())}
-        same = np.array([numbers.get(tuple(cards), NO_CELL) for cards in own.hands.tolist()])[hand]
-        known = same != NO_CELL
-        twin[known] = other.cell_of[board[known], same[known]]
-    cards = np.full((len(own.hand), 2), NO_CARD, dtype=np.uint8)
-    cards[:, :num_hole_cards] = own.hands[own.hand]
-    hand_begin = np.append(own.first, len(own.hand)).astype(np.int32)
-    card, card_count = (np.empty((num_cells, 2), dtype=np.uint8) for _ in range(2))
-    least = np.empty(NO_CARD + 1, dtype=np.uint8)
-    kernels.class_cards(own.cell_begin, hand_begin, cards, least, card, card_count)
+def _root_cells(rules: PokerRules, board: Cards, hands: Cards) -> RootCells:
+    """Return the cells of a board on which nobody is shown down."""
+    level = _Level(board[np.newaxis], np.array([0, 1]), np.ones(1))
+    return _make_cells(rules, [level], (hands, hands), None, NO_SHOWDOWN).root[0]
+
+
+NO_SHOWDOWN = -1
+"""As a first round: none of the boards belongs to the last one."""
+
+
+def _first_board(cells: PlayerCells) -> RootCells:
+    begin = cells.hand_begin[: cells.cell_begin[1] + 1]
+    return RootCells(np.diff(begin).astype(np.float64), begin, cells.hand_card[: begin[-1]])
+
+
+def _empty_cells(num_cells: Ints, num_hands: int) -> PlayerCells:
+    cell_begin = np.append(0, np.cumsum(num_cells))
+    total = int(cell_begin[-1])
     return PlayerCells(
-        cell_begin=own.cell_begin,
-        parent_cell=own.parent_cell,
-        multiplicity=np.diff(hand_begin).astype(np.float32),
-        hand_begin=hand_begin,
-        hand_card=cards,
-        below=below,
-        up_to=up_to,
-        tied_up_to=tied_up_to,
-        twin=twin,
-        card=card,
-        card_count=card_count,
+        cell_begin=cell_begin,
+        parent_cell=np.empty(total, dtype=np.int32),
+        deal_weight=np.empty(total, dtype=np.float64),
+        hand_begin=np.empty(total + 1, dtype=np.int64),
+        hand_card=np.empty((num_hands, 2), dtype=np.uint8),
+        card=np.empty((total, 2), dtype=np.uint8),
+        counts=np.empty((total, 3), dtype=np.uint8),
+        order=np.empty((total, 4), dtype=np.int32),
         matches=np.zeros((0, 6), dtype=np.uint8),
     )
 
 
-def _sorted_order(
-    board: npt.NDArray[np.int64], strength: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Return the order by board, strength and class; hands of one class stay in the order of hands."""
-    strengths, classes = 1 + int(strength.max()), 1 + int(numbers.max())
-    if (1 + int(board[-1])) * strengths * classes < 2**63:  # one sort instead of three
-        return np.argsort((board * strengths + strength) * classes + numbers, kind="stable")
-    return np.lexsort((numbers, strength, board))
+def _links(levels: Sequence[_Level]) -> BoardLinks:
+    round_board = np.cumsum([0, *(len(level.factors) for level in levels)]).astype(np.int64)
+    child_begin = np.zeros(round_board[-1], dtype=np.int64)
+    child_end = np.zeros(round_board[-1], dtype=np.int64)
+    for r, level in enumerate(levels[1:], start=1):
+        here = slice(round_board[r - 1], round_board[r])
+        child_begin[here] = round_board[r] + level.begin[:-1]
+        child_end[here] = round_board[r] + level.begin[1:]
+    factors = np.concatenate([level.factors for level in levels])
+    return BoardLinks(round_board, child_begin, child_end, factors)
 
 
-def _is_open(boards: npt.NDArray[np.uint8], hands: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    """Return whether each hand can be held at each board: bool[boards, hands]."""
-    on_board = np.zeros((len(boards), NO_CARD), dtype=bool)
-    np.put_along_axis(on_board, boards.astype(np.int64), True, axis=1)
-    return np.logical_not(on_board[:, hands].any(axis=2))
+def _board_list(
+    rules: PokerRules, levels: Sequence[_Level], links: BoardLinks, is_root: bool, first_round: int
+) -> BoardList:
+    sizes = np.diff(links.round_board)
+    num_cards = np.array([level.cards.shape[1] for level in levels])
+    card = np.full((int(links.round_board[-1]), int(num_cards.max())), NO_CARD, dtype=np.uint8)
+    for first, level in zip(links.round_board[:-1].tolist(), levels, strict=True):
+        card[first : first + len(level.cards), : level.cards.shape[1]] = level.cards
+    parent = np.full(len(card), kernels.IS_ROOT if is_root else kernels.AT_ROOT, dtype=np.int64)
+    before = int(links.round_board[-2])
+    parent[sizes[0] :] = np.repeat(np.arange(before), (links.child_end - links.child_begin)[:before])
+    last_round = rules.num_rounds - 1 - first_round if first_round != NO_SHOWDOWN else NO_SHOWDOWN
+    return BoardList(
+        card=card,
+        num_cards=np.repeat(num_cards, sizes),
+        parent=parent,
+        factor=links.deal_factor,
+        with_strength=np.repeat(np.arange(len(levels)) == last_round, sizes),
+    )
 
 
-def _strength(rules: PokerRules, cards: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
-    if rules.showdown is Showdown.THREE_CARD:
-        return evaluate_three_card(cards)
-    return evaluate(cards)
+def _board_round(deals: Deals, round_index: int) -> int:
+    """Return which public deal a round follows; -1 before the first round."""
+    return deals.board_round(round_index) if round_index >= 0 else -1
+
+
+def _parent(deals: Deals, round_index: int, board_index: int) -> int:
+    """Return the board before a board of a round; the same where nothing is dealt in the round."""
+    deal = deals.board_round(round_index)
+    if deal == _board_round(deals, round_index - 1):
+        return board_index
+    return int(deals.boards.parent(deal)[board_index])
+
+
+def _num_choices(rules: PokerRules, round_index: int) -> int:
+    """Return how many deals of a round hit neither hand."""
+    known = 2 * rules.num_hole_cards + rules.num_board_cards_by(round_index - 1)
+    return comb(rules.deck.size - known, rules.num_board_cards[round_index])
+
+
+def _verify_board(deals: Deals, round_index: int, board_index: int) -> None:
+    num_boards = deals.boards.num_boards(_board_round(deals, round_index))
+    if not 0 <= board_index < num_boards:
+        raise UsageError(
+            f"board {board_index} of round {round_index} does not exist: 0 to {num_boards - 1} are allowed"
+        )

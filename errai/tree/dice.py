@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.games.bluff import FACES, STAR, roll_probability, rolls
-from errai.tree.cells import NO_CARD, NO_CELL, BoardLinks, Cells, PlayerCells
+from errai.tree._cells import TWIN
+from errai.tree.cells import NO_CARD, NO_CELL, BoardLinks, Cells, PlayerCells, RootCells
 
 
 def dice_cells(dice: Sequence[int], num_rounds: int) -> Cells:
@@ -24,14 +25,19 @@ def dice_cells(dice: Sequence[int], num_rounds: int) -> Cells:
         deal_factor=np.ones(num_rounds),
     )
     empty = tuple(np.zeros((1, 0), dtype=np.uint8) for _ in range(num_rounds))
-    classes = tuple(tuple(np.arange(len(rolls(number))) for _ in range(num_rounds)) for number in dice)
-    return Cells(links, (players[0], players[1]), empty, (classes[0], classes[1]))
+    first, second = (np.zeros((len(rolls(number)), 0), dtype=np.uint8) for number in dice)
+    roots = [_root_rolls(cells, len(rolls(number))) for cells, number in zip(players, dice, strict=True)]
+    return Cells(links, (players[0], players[1]), empty, (first, second), (roots[0], roots[1]))
 
 
 def roll_weights(dice: Sequence[int]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return how likely each roll of each player is."""
     first, second = (np.array([roll_probability(roll) for roll in rolls(number)]) for number in dice)
     return first, second
+
+
+def _root_rolls(cells: PlayerCells, number: int) -> RootCells:
+    return RootCells(np.ones(number), cells.hand_begin[: number + 1], cells.hand_card[:number])
 
 
 def _roll_cells(num_dice: int, num_rounds: int) -> PlayerCells:
@@ -42,19 +48,18 @@ def _roll_cells(num_dice: int, num_rounds: int) -> PlayerCells:
         dtype=np.uint8,
     )
     total = number * num_rounds
-    parent = np.tile(np.arange(number, dtype=np.int32), num_rounds)
-    parent[:number] = 0
+    counts = np.zeros((total, 3), dtype=np.uint8)
+    counts[:, 2] = 1
+    order = np.zeros((total, 4), dtype=np.int32)
+    order[:, TWIN] = NO_CELL
     return PlayerCells(
         cell_begin=np.arange(num_rounds + 1, dtype=np.int64) * number,
-        parent_cell=parent,
-        multiplicity=np.ones(total, dtype=np.float32),
-        hand_begin=np.arange(total + 1, dtype=np.int32),
+        parent_cell=np.tile(np.arange(number, dtype=np.int32), num_rounds),
+        deal_weight=np.ones(total),
+        hand_begin=np.arange(total + 1, dtype=np.int64),
         hand_card=np.full((total, 2), NO_CARD, dtype=np.uint8),
-        below=np.zeros(total, dtype=np.int32),
-        up_to=np.zeros(total, dtype=np.int32),
-        tied_up_to=np.zeros(total, dtype=np.int32),
-        twin=np.full(total, NO_CELL, dtype=np.int32),
         card=np.full((total, 2), NO_CARD, dtype=np.uint8),
-        card_count=np.zeros((total, 2), dtype=np.uint8),
+        counts=counts,
+        order=order,
         matches=np.tile(matches, (num_rounds, 1)),
     )
