@@ -13,6 +13,8 @@ import numpy as np
 from errai.cards._evaluator import EMPTY_KEY, strength_of, three_card_strength
 from errai.kernels import kernel
 
+U = np.uint64
+
 NO_CARD = 52
 NO_CELL = -1
 PAIRS = NO_CARD + 1
@@ -163,16 +165,19 @@ def evaluate_classes(
 ):
     """Evaluate the first hand of each class at a showdown."""
     keys, hand, begin = buffers.keys[0], buffers.hand, buffers.class_begin
+    card, hand_key, hand_mask = hands.card, hands.key, hands.mask
+    if is_three_card:
+        for i in range(num_classes):
+            h = hand[begin[i]]
+            last = card[h, 1] if num_cards == 1 else board[1]
+            keys[i] = (np.int64(three_card_strength(card[h, 0], board[0], last)) << 16) + i
+        return
     board_key = np.int64(EMPTY_KEY)
     for k in range(num_cards):
         board_key += evaluator.card_key[board[k]]
     for i in range(num_classes):
         h = hand[begin[i]]
-        if is_three_card:
-            last = hands.card[h, 1] if num_cards == 1 else board[1]
-            strength = three_card_strength(hands.card[h, 0], board[0], last)
-        else:
-            strength = strength_of(board_key + hands.key[h], board_mask | hands.mask[h], evaluator)
+        strength = strength_of(board_key + hand_key[h], board_mask | hand_mask[h], evaluator)
         keys[i] = (np.int64(strength) << 16) + i
 
 
@@ -183,26 +188,27 @@ def sort_keys(
     tally,  # TMP  int64[2, RADIX]
 ):
     """Sort keys by the two digits of their upper halves, the lower digit first."""
-    for digit in range(2):
-        for t in range(RADIX):
-            tally[digit, t] = 0
+    given, moved, low, high = keys[0], keys[1], tally[0], tally[1]
+    low[:] = 0
+    high[:] = 0
     for i in range(num_keys):
-        tally[0, (keys[0, i] >> 16) & (RADIX - 1)] += 1
-        tally[1, keys[0, i] >> (16 + RADIX_BITS)] += 1
-    for digit in range(2):
-        place = np.int64(0)
-        for t in range(RADIX):
-            here = tally[digit, t]
-            tally[digit, t] = place
-            place += here
+        key = U(given[i])
+        low[(key >> U(16)) & U(RADIX - 1)] += 1
+        high[key >> U(16 + RADIX_BITS)] += 1
+    low_place, high_place = np.int64(0), np.int64(0)
+    for t in range(RADIX):
+        low_here, high_here = low[t], high[t]
+        low[t], high[t] = low_place, high_place
+        low_place += low_here
+        high_place += high_here
     for i in range(num_keys):
-        t = (keys[0, i] >> 16) & (RADIX - 1)
-        keys[1, tally[0, t]] = keys[0, i]
-        tally[0, t] += 1
+        t = (U(given[i]) >> U(16)) & U(RADIX - 1)
+        moved[U(low[t])] = given[i]
+        low[t] += 1
     for i in range(num_keys):
-        t = keys[1, i] >> (16 + RADIX_BITS)
-        keys[0, tally[1, t]] = keys[1, i]
-        tally[1, t] += 1
+        t = U(moved[i]) >> U(16 + RADIX_BITS)
+        given[U(high[t])] = moved[i]
+        high[t] += 1
 
 
 @kernel()
@@ -220,8 +226,8 @@ def load_parents(
         begin, end = hand_begin[cell], hand_begin[cell + 1]
         parent_size[cell - first] = end - begin
         for i in range(begin, end):
-            place = np.int64(hand_card[i, 0]) * PAIRS + np.int64(hand_card[i, 1])
-            parent[number[place]] = cell - first
+            place = U(hand_card[i, 0]) * U(PAIRS) + U(hand_card[i, 1])
+            parent[U(number[place])] = cell - first
 
 
 @kernel()
@@ -238,43 +244,50 @@ def write_cells(
     cells,  # OUT  PlayerCells  all but `order`
 ):
     """Write the sorted classes of a board as cells; returns where the next board's hands begin."""
+    # Taken out of their tuples here: inside the loop each would cost a reference count.
     keys, hand, begin = buffers.keys[0], buffers.hand, buffers.class_begin
+    strength, cell_of = buffers.strength, buffers.cell
+    parents, parent_size, held = buffers.parent, buffers.parent_size, hands.card
     hand_card, hand_begin = cells.hand_card, cells.hand_begin
     card, counts = cells.card, cells.counts
-    first_cell = cells.cell_begin[board_number]
-    place = first_hand
-    for i in range(num_classes):
-        which = np.int64(keys[i] & 0xFFFF) if with_strength else np.int64(i)
-        buffers.strength[i] = keys[i] >> 16 if with_strength else 0
-        first, last = begin[which], begin[which + 1]
+    parent_cell, deal_weight = cells.parent_cell, cells.deal_weight
+    first_cell, is_root = U(cells.cell_begin[board_number]), parent_board == IS_ROOT
+    place = U(first_hand)
+    for i in range(U(num_classes)):
+        which = i
+        strength[i] = 0
+        if with_strength:
+            which = U(keys[i]) & U(0xFFFF)
+            strength[i] = keys[i] >> 16
+        first, last = U(begin[which]), U(begin[which + U(1)])
         size = last - first
         cell = first_cell + i
         hand_begin[cell] = place
-        least_hand = hand[first]
-        a, b = least[hands.card[least_hand, 0]], least[hands.card[least_hand, 1]]
+        least_hand = U(hand[first])
+        a, b = least[held[least_hand, U(0)]], least[held[least_hand, U(1)]]
         with_a = with_b = 0
         for k in range(first, last):
-            h = hand[k]
-            x, y = hands.card[h, 0], hands.card[h, 1]
-            hand_card[place, 0] = x
-            hand_card[place, 1] = y
-            with_a += int(x == a or y == a)
-            with_b += int(x == b or y == b)
-            buffers.cell[h] = i
-            place += 1
-        card[cell, 0], card[cell, 1] = a, b
-        counts[cell, 0] = with_a
-        counts[cell, 1] = 0 if b == NO_CARD or a == b else with_b
-        counts[cell, 2] = size
-        if parent_board == IS_ROOT:
-            cells.parent_cell[cell] = i
-            cells.deal_weight[cell] = factor
+            h = U(hand[k])
+            x, y = held[h, U(0)], held[h, U(1)]
+            hand_card[place, U(0)] = x
+            hand_card[place, U(1)] = y
+            with_a += int((x == a) | (y == a))
+            with_b += int((x == b) | (y == b))
+            cell_of[h] = i
+            place += U(1)
+        card[cell, U(0)], card[cell, U(1)] = a, b
+        counts[cell, U(0)] = with_a
+        counts[cell, U(1)] = 0 if b == NO_CARD or a == b else with_b
+        counts[cell, U(2)] = size
+        if is_root:
+            parent_cell[cell] = i
+            deal_weight[cell] = factor
         else:
-            parent = buffers.parent[least_hand]
-            cells.parent_cell[cell] = parent
-            cells.deal_weight[cell] = factor * size / buffers.parent_size[parent]
-    hand_begin[first_cell + num_classes] = place
-    return place
+            parent = U(parents[least_hand])
+            parent_cell[cell] = parent
+            deal_weight[cell] = factor * size / parent_size[parent]
+    hand_begin[first_cell + U(num_classes)] = place
+    return np.int64(place)
 
 
 @kernel()
@@ -289,26 +302,26 @@ def relate_cells(
 ):
     """Count for each cell of a board the cells that it beats or ties with, and find its own cards' cell."""
     order, hand_card, hand_begin = own_cells.order, own_cells.hand_card, own_cells.hand_begin
-    first = own_cells.cell_begin[board_number]
-    num_own = own_cells.cell_begin[board_number + 1] - first
-    num_other = other_cells.cell_begin[board_number + 1] - other_cells.cell_begin[board_number]
-    weaker = not_stronger = tied = 0
+    first = U(own_cells.cell_begin[board_number])
+    num_own = U(own_cells.cell_begin[board_number + 1]) - first
+    num_other = U(other_cells.cell_begin[board_number + 1] - other_cells.cell_begin[board_number])
+    weaker = not_stronger = tied = U(0)
     for i in range(num_own):
         strength = own_strength[i]
         while weaker < num_other and other_strength[weaker] < strength:
-            weaker += 1
+            weaker += U(1)
         while not_stronger < num_other and other_strength[not_stronger] <= strength:
-            not_stronger += 1
+            not_stronger += U(1)
         while tied < num_own and own_strength[tied] <= strength:
-            tied += 1
-        h = hand_begin[first + i]
+            tied += U(1)
+        h = U(hand_begin[first + i])
         same = -1
-        if hand_card[h, 1] != NO_CARD:
-            same = other_number[np.int64(hand_card[h, 0]) * PAIRS + np.int64(hand_card[h, 1])]
-        order[first + i, BELOW] = weaker
-        order[first + i, UP_TO] = not_stronger
-        order[first + i, TIED_UP_TO] = tied
-        order[first + i, TWIN] = other_cell[same] if same >= 0 else NO_CELL
+        if hand_card[h, U(1)] != NO_CARD:
+            same = other_number[U(hand_card[h, U(0)]) * U(PAIRS) + U(hand_card[h, U(1)])]
+        order[first + i, U(BELOW)] = weaker
+        order[first + i, U(UP_TO)] = not_stronger
+        order[first + i, U(TIED_UP_TO)] = tied
+        order[first + i, U(TWIN)] = other_cell[U(same)] if same >= 0 else NO_CELL
 
 
 @kernel()

@@ -4,8 +4,9 @@ A round without a mapping keeps its cells as rows, so one player may be abstract
 and early rounds may be lossless while late ones are not. A bucket is shared by all boards of its round
 (imperfect recall) or by those that the mapping says.
 
-`game_buckets` asks an abstraction of cards for the bucket of every cell of a game. A round in which each cell
-has a bucket of its own stays as it is: its boards share nothing.
+`game_buckets` asks an abstraction of cards for the bucket of every cell of a game, of a sub-game or of a path
+of boards. A round in which each canonical hand has a bucket of its own stays as it is: its boards share
+nothing. That is a question about the whole game (`bucketed_rounds`), which a sub-game's cells cannot answer.
 """
 
 from collections.abc import Mapping
@@ -18,11 +19,15 @@ import numpy.typing as npt
 
 from errai.array_file import checksum
 from errai.errors import UsageError
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.tree.cells import Cells
 
 FULL = "full"
 """The name of no abstraction at all."""
+
+ROWS_AT_ONCE = 1_000_000
+"""Canonical hands that are asked for their buckets together."""
 
 
 class CardAbstraction(Protocol):
@@ -58,12 +63,16 @@ class Buckets:
     """An abstraction of a game's cells.
 
     Attributes:
-        maps: [player][round] int[cells of the round] the bucket of each cell, in the order of `Cells`.
+        maps: [player][round] int[cells of the round] the bucket of each cell, in the order of `Cells`, whose
+            rounds these are.
         name: what reports call it.
+        sizes: [player][round] the buckets of each of these rounds, empty ones included; without it, those up
+            to the last that a cell has.
     """
 
     maps: tuple[Mapping[int, npt.NDArray[np.integer]], Mapping[int, npt.NDArray[np.integer]]]
     name: str = "buckets"
+    sizes: tuple[Mapping[int, int], Mapping[int, int]] | None = None
 
     @staticmethod
     def for_both(maps: Mapping[int, npt.NDArray[np.integer]]) -> "Buckets":
@@ -72,6 +81,8 @@ class Buckets:
 
     def num_buckets(self, player: int, round_index: int) -> int:
         """Return the number of buckets of a bucketed round."""
+        if self.sizes is not None:
+            return self.sizes[player][round_index]
         return int(self.maps[player][round_index].max()) + 1
 
     @cached_property
@@ -98,36 +109,117 @@ class Buckets:
                         f"{buckets.shape} buckets do not fit round {r} of player {player}, "
                         f"which has {cells.num_cells(player, r):,} cells"
                     )
-                if buckets.min() < 0:
-                    raise UsageError(f"bucket {buckets.min()} is impossible: buckets are numbered from 0")
+                if buckets.min() < 0 or buckets.max() >= self.num_buckets(player, r):
+                    wrong = buckets.min() if buckets.min() < 0 else buckets.max()
+                    raise UsageError(
+                        f"bucket {wrong} is impossible: buckets are numbered from 0 "
+                        f"to {self.num_buckets(player, r) - 1}"
+                    )
 
 
-def game_buckets(cells: Cells, rules: PokerRules, abstractions: AbstractionPair) -> Buckets:
-    """Return the bucket of every cell of a game.
+BucketedRounds = tuple[frozenset[int], frozenset[int]]
+"""[position] the rounds of the game whose tables have buckets for rows."""
+
+
+def bucketed_rounds(rules: PokerRules, abstractions: AbstractionPair) -> BucketedRounds:
+    """Return which rounds of a game an abstraction changes.
 
     Args:
-        cells: all cells of the game.
         rules: the game.
         abstractions: [position] None for a position that sees everything.
     """
+    _verify_cards(rules, abstractions)
+    deals = Deals(rules)
+    first, second = (
+        frozenset(
+            r
+            for r in range(rules.num_rounds)
+            if abstraction is not None and is_bucketed(abstraction, deals, r, player)
+        )
+        for player, abstraction in enumerate(abstractions)
+    )
+    return first, second
+
+
+def is_bucketed(abstraction: CardAbstraction, deals: Deals, round_index: int, player: int = 0) -> bool:
+    """Return whether two canonical hands of a round share a bucket.
+
+    Fewer buckets than hands say so at once; otherwise every hand is asked for.
+
+    Args:
+        abstraction: what says which hands look alike.
+        deals: the game's cards.
+        round_index: the game's round.
+        player: position.
+    """
+    num_buckets, num_rows = abstraction.num_buckets(round_index, player), deals.num_rows(round_index)
+    if num_buckets < num_rows:
+        return True
+    taken = np.zeros(num_buckets, dtype=bool)
+    for begin in range(0, num_rows, ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, num_rows))
+        cards = deals.rows.unindex(rows, deals.row_round(round_index))
+        buckets = _asked(abstraction, cards, round_index, player)
+        if taken[buckets].any() or len(np.unique(buckets)) < len(buckets):
+            return True
+        taken[buckets] = True
+    return False
+
+
+def game_buckets(
+    cells: Cells, rules: PokerRules, abstractions: AbstractionPair, bucketed: BucketedRounds | None = None
+) -> Buckets:
+    """Return the bucket of every cell.
+
+    Args:
+        cells: all cells of the game, of a sub-game, or of a path.
+        rules: the game.
+        abstractions: [position] None for a position that sees everything.
+        bucketed: from `bucketed_rounds`, for whoever asks often.
+    """
+    if bucketed is None:
+        bucketed = bucketed_rounds(rules, abstractions)
+    else:
+        _verify_cards(rules, abstractions)
     maps: list[dict[int, npt.NDArray[np.int32]]] = []
+    sizes: list[dict[int, int]] = []
     for player, abstraction in enumerate(abstractions):
         if abstraction is None:
             maps.append({})
+            sizes.append({})
+            continue
+        is_twin = abstraction is abstractions[0] and abstraction.num_players_described == 1
+        if player == 1 and is_twin and cells.players[0] is cells.players[1]:
+            maps.append(maps[0])
+            sizes.append(sizes[0])
+            continue
+        rounds = {
+            r: cells.first_round + r
+            for r in range(cells.num_rounds)
+            if cells.first_round + r in bucketed[player]
+        }
+        maps.append(
+            {
+                r: _asked(abstraction, cells.cards(player, r), of_game, player).astype(np.int32)
+                for r, of_game in rounds.items()
+            }
+        )
+        sizes.append({r: abstraction.num_buckets(of_game, player) for r, of_game in rounds.items()})
+    first, second = (FULL if one is None else one.name for one in abstractions)
+    name = first if first == second else f"{first}/{second}"
+    return Buckets((maps[0], maps[1]), name, (sizes[0], sizes[1]))
+
+
+def _verify_cards(rules: PokerRules, abstractions: AbstractionPair) -> None:
+    """Refuse abstractions of other cards."""
+    for abstraction in abstractions:
+        if abstraction is None:
             continue
         if not _deals_alike(abstraction.game, rules):
             raise UsageError(
                 f"the abstraction '{abstraction.name}' is one of '{abstraction.game.name}', "
                 f"whose cards are not those of '{rules.name}'"
             )
-        is_twin = abstraction is abstractions[0] and abstraction.num_players_described == 1
-        if player == 1 and is_twin and cells.players[0] is cells.players[1]:
-            maps.append(maps[0])
-            continue
-        rounds = (_round_buckets(cells, abstraction, r, player) for r in range(cells.num_rounds))
-        maps.append({r: buckets for r, buckets in enumerate(rounds) if buckets is not None})
-    first, second = (FULL if one is None else one.name for one in abstractions)
-    return Buckets((maps[0], maps[1]), first if first == second else f"{first}/{second}")
 
 
 def _deals_alike(first: PokerRules, second: PokerRules) -> bool:
@@ -140,16 +232,15 @@ def _deals_alike(first: PokerRules, second: PokerRules) -> bool:
     )
 
 
-def _round_buckets(
-    cells: Cells, abstraction: CardAbstraction, round_index: int, player: int
-) -> npt.NDArray[np.int32] | None:
-    """Return the bucket of each cell of a round; None where each has one of its own."""
-    buckets = abstraction.buckets(cells.cards(player, round_index), round_index, player)
+def _asked(
+    abstraction: CardAbstraction, cards: npt.NDArray[np.uint8], round_index: int, player: int
+) -> npt.NDArray[np.integer]:
+    """Return the bucket of each deal, refusing numbers that the abstraction says it has not."""
+    buckets = abstraction.buckets(cards, round_index, player)
     num_buckets = abstraction.num_buckets(round_index, player)
     if buckets.min() < 0 or buckets.max() >= num_buckets:
         raise UsageError(
             f"the abstraction '{abstraction.name}' has buckets {buckets.min()} to {buckets.max()} in round "
             f"{round_index}: 0 to {num_buckets - 1} are allowed"
         )
-    is_lossless = num_buckets >= len(buckets) and len(np.unique(buckets)) == len(buckets)
-    return None if is_lossless else buckets.astype(np.int32)
+    return buckets

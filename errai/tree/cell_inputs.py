@@ -139,6 +139,7 @@ class SharedBuffers(NamedTuple):
         )
 
 
+@lru_cache(maxsize=8)
 def game_cards(rules: PokerRules, with_symmetry: bool) -> GameCards:
     """Return what the kernel knows of a game; without symmetry, every hand is a class of its own."""
     symmetry = kernels.NO_SYMMETRY
@@ -154,12 +155,10 @@ def game_cards(rules: PokerRules, with_symmetry: bool) -> GameCards:
     )
 
 
-@lru_cache(maxsize=8)
 def _deck_mask(deck: Deck) -> int:
     return int(evaluator_tables().card_mask[list(deck.cards)].sum())
 
 
-@lru_cache(maxsize=8)
 def _renamings(deck: Deck) -> Cards:
     suits = [SUITS.index(letter) for letter in deck.suits]
     renamings = []

@@ -273,7 +273,7 @@ def cells_below(
     rules = deals.rules
     num_rounds = rules.num_rounds if last_round is None else last_round + 1
     _verify_board(deals, first_round if dealt else first_round - 1, board_index)
-    levels: list[_Level] = []
+    levels: list[BoardLevel] = []
     first, last = board_index, board_index + 1
     for r in range(first_round, num_rounds):
         deal = deals.board_round(r)
@@ -286,13 +286,13 @@ def cells_below(
             first, last = int(begin[0]), int(begin[-1])
             begin = begin - first
             factors = deals.boards.deals_from_parent(deal)[first:last] / _num_choices(rules, r)
-        levels.append(_Level(deals.boards.cards(deal)[first:last], begin, factors))
+        levels.append(BoardLevel(deals.boards.cards(deal)[first:last], begin, factors))
     hands = rules.deck.hands(rules.num_hole_cards)
     root = None
     if not dealt:
         above = deals.boards.cards(_board_round(deals, first_round - 1))[board_index]
         root = _root_cells(rules, above, hands)
-    return _make_cells(rules, levels, (hands, hands), root, first_round)
+    return make_cells(rules, levels, (hands, hands), root, first_round)
 
 
 def path_cells(
@@ -330,13 +330,13 @@ def path_cells(
                 f"board {board} of round {r} does not follow board {boards[i - 1]}: a child must"
             )
         cards = deals.boards.cards(deals.board_round(r))[board : board + 1]
-        levels.append(_Level(cards, np.array([0, 1]), np.array([factors[i]], dtype=np.float64)))
+        levels.append(BoardLevel(cards, np.array([0, 1]), np.array([factors[i]], dtype=np.float64)))
     hands = rules.deck.hands(rules.num_hole_cards)
     root = None
     if not dealt:
         above = deals.boards.cards(_board_round(deals, first_round - 1))
         root = _root_cells(rules, above[_parent(deals, first_round, boards[0])], hands)
-    return _make_cells(rules, levels, (hands, hands), root, first_round)
+    return make_cells(rules, levels, (hands, hands), root, first_round)
 
 
 def spot_cells(rules: PokerRules, board: Cards, hands: tuple[Cards, Cards]) -> Cells:
@@ -347,7 +347,7 @@ def spot_cells(rules: PokerRules, board: Cards, hands: tuple[Cards, Cards]) -> C
         board: the cards on the table.
         hands: uint8[hands, hole cards] of each player, none of them hit by the board.
     """
-    levels = [_Level(board[np.newaxis], np.array([0, 1]), np.ones(1))]
+    levels = [BoardLevel(board[np.newaxis], np.array([0, 1]), np.ones(1))]
     for r in range(1, rules.num_rounds):
         dealt = rules.num_board_cards[r]
         before = levels[-1].cards
@@ -360,12 +360,12 @@ def spot_cells(rules: PokerRules, board: Cards, hands: tuple[Cards, Cards]) -> C
         begin = np.arange(len(before) + 1) * comb(unseen, dealt)
         factors = np.full(len(boards), 1 / comb(unseen - 2 * rules.num_hole_cards, dealt))
         cards = np.array(boards, dtype=np.uint8).reshape(len(boards), before.shape[1] + dealt)
-        levels.append(_Level(cards, begin, factors))
-    return _make_cells(rules, levels, hands, None, 0, with_symmetry=False)
+        levels.append(BoardLevel(cards, begin, factors))
+    return make_cells(rules, levels, hands, None, 0, with_symmetry=False)
 
 
-class _Level(NamedTuple):
-    """The boards of one round.
+class BoardLevel(NamedTuple):
+    """The boards of one round, as whoever chose them gives them.
 
     Attributes:
         cards: uint8[boards, cards].
@@ -378,19 +378,19 @@ class _Level(NamedTuple):
     factors: Floats
 
 
-def _make_cells(
+def make_cells(
     rules: PokerRules,
-    levels: Sequence[_Level],
+    levels: Sequence[BoardLevel],
     hands: tuple[Cards, Cards],
     root: RootCells | None,
     first_round: int,
     with_symmetry: bool = True,
 ) -> Cells:
-    """Make the cells of all boards.
+    """Make the cells of any boards, chosen by an enumeration or by a sampler.
 
     Args:
         rules: the game.
-        levels: the boards of each round.
+        levels: the boards of each round; with symmetry, canonical ones.
         hands: of each player; one object where they see alike.
         root: the hands before the first boards are dealt; None where these are the first board's.
         first_round: the game's round of the first boards.
@@ -426,21 +426,21 @@ def _make_cells(
         made[0],
         made[-1],
     )
-    roots = [known, known] if root is not None else [_first_board(cells) for cells in (made[0], made[-1])]
+    roots = [known] if root is not None else [_first_board(cells) for cells in made]
     return Cells(
         links=links,
         players=(made[0], made[-1]),
         boards=tuple(level.cards for level in levels),
         hands=hands,
-        root=(roots[0], roots[1]),
+        root=(roots[0], roots[-1]),
         first_round=first_round,
     )
 
 
 def _root_cells(rules: PokerRules, board: Cards, hands: Cards) -> RootCells:
     """Return the cells of a board on which nobody is shown down."""
-    level = _Level(board[np.newaxis], np.array([0, 1]), np.ones(1))
-    return _make_cells(rules, [level], (hands, hands), None, NO_SHOWDOWN).root[0]
+    level = BoardLevel(board[np.newaxis], np.array([0, 1]), np.ones(1))
+    return make_cells(rules, [level], (hands, hands), None, NO_SHOWDOWN).root[0]
 
 
 NO_SHOWDOWN = -1
@@ -468,7 +468,7 @@ def _empty_cells(num_cells: Ints, num_hands: int) -> PlayerCells:
     )
 
 
-def _links(levels: Sequence[_Level]) -> BoardLinks:
+def _links(levels: Sequence[BoardLevel]) -> BoardLinks:
     round_board = np.cumsum([0, *(len(level.factors) for level in levels)]).astype(np.int64)
     child_begin = np.zeros(round_board[-1], dtype=np.int64)
     child_end = np.zeros(round_board[-1], dtype=np.int64)
@@ -481,7 +481,7 @@ def _links(levels: Sequence[_Level]) -> BoardLinks:
 
 
 def _board_list(
-    rules: PokerRules, levels: Sequence[_Level], links: BoardLinks, is_root: bool, first_round: int
+    rules: PokerRules, levels: Sequence[BoardLevel], links: BoardLinks, is_root: bool, first_round: int
 ) -> BoardList:
     sizes = np.diff(links.round_board)
     num_cards = np.array([level.cards.shape[1] for level in levels])

@@ -76,6 +76,8 @@ class NaiveWalk:
         reach = [dict(weights) for weights in self.weights]
         reach[1 - player] = {hand: x * scale for hand, x in reach[1 - player].items()}
         start = BettingState.start(self.rules)
+        if self.rules.num_board_cards[0] > 0 and not self.board:
+            return self._deal(start, 0, (), (reach[0], reach[1]), player, mode, step, 1.0)
         return self._walk(start, 0, self.board, (reach[0], reach[1]), player, mode, step, 1.0)
 
     def mean_value(self, player: int, values: Vector) -> float:
