@@ -15,6 +15,7 @@ from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
 from errai.tree.bet_menu import BetMenu
@@ -24,6 +25,9 @@ from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_b
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
 from errai.tree.walk import walk_tree
+
+MAX_HOLE_CARDS = 2
+"""Cells and the kernels of terminal values know hands of one and of two cards."""
 
 SMALL_GAME_SLOTS = 2_000_000
 """Below this, tables are float64 and one thread does the work: precision is free and threads cost more."""
@@ -41,6 +45,7 @@ class PublicTree:
         weights: [player] float64[root cells] how likely each root hand is; None where all are alike.
         round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
         buckets: an abstraction whose buckets are the rows of the tables; None for lossless tables.
+        payoffs: what the players of a card game get at its leaves.
     """
 
     game: Game
@@ -50,13 +55,19 @@ class PublicTree:
     weights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
     buckets: Buckets | None = None
     round_values: tuple[float, float] = (1.0, -1.0)
+    payoffs: Payoffs = PLAIN
 
     @staticmethod
-    def of(game: Game, menu: BetMenu | None = None) -> "PublicTree":
-        """Return the tree of a game, from the last few made where possible."""
+    def of(game: Game, menu: BetMenu | None = None, payoffs: Payoffs | str | None = None) -> "PublicTree":
+        """Return the tree of a game, from the last few made where possible; plain poker without payoffs."""
         if isinstance(game, BluffRules):
             raise UsageError(f"'{game.name}' has a tree for each number of dice left: use its stages")
-        return _public_tree(game, menu)
+        if game.num_hole_cards > MAX_HOLE_CARDS:
+            raise UsageError(
+                f"'{game.name}' deals {game.num_hole_cards} hole cards: "
+                f"trees of games with 1 to {MAX_HOLE_CARDS} are allowed"
+            )
+        return _public_tree(game, menu).under(payoffs)
 
     @staticmethod
     def of_bluff(
@@ -80,6 +91,11 @@ class PublicTree:
         if self.buckets is not None:
             return bucketed_layout(walk, self.cells, self.buckets)
         return lossless_layout(walk, self.cells)
+
+    def under(self, payoffs: Payoffs | str | None) -> "PublicTree":
+        """Return the same game with other payoffs, as such or as text; itself where they are its own."""
+        chosen = Payoffs.of(payoffs)
+        return self if chosen == self.payoffs else replace(self, payoffs=chosen)
 
     def abstracted(self, buckets: Buckets) -> "PublicTree":
         """Return the same game with tables of buckets; best responses stay those of the real game."""
@@ -140,6 +156,7 @@ class PublicTree:
             num_threads,
             self.weights,
             self.round_values,
+            self.payoffs,
         )
 
     def describe_slot(self, player: int, slot: int) -> str:

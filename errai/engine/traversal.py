@@ -22,11 +22,12 @@ import numpy.typing as npt
 from errai.engine import _traversal as kernels
 from errai.engine._lanes import LANES, TILE
 from errai.engine._terminal import SUMS_SIZE
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.memory import verify_memory
 from errai.tables.layout import Floats, Tables
 from errai.tree.betting_tree import BettingTree
 from errai.tree.cells import Cells, PlayerCells
-from errai.tree.walk import walk_tree
+from errai.tree.walk import first_board_round, walk_tree
 
 LEARN, BEST, EVALUATE = kernels.LEARN, kernels.BEST, kernels.EVALUATE
 
@@ -173,6 +174,7 @@ class Traversal:
         num_threads: int = 1,
         initial: tuple[Floats, Floats] | None = None,
         round_values: tuple[float, float] = (1.0, -1.0),
+        payoffs: Payoffs = PLAIN,
     ) -> None:
         """Allocate buffers for one traversal on `num_threads` threads.
 
@@ -183,9 +185,10 @@ class Traversal:
             num_threads: threads that share the boards after the root.
             initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
             round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
+            payoffs: what the players of a card game get at its leaves.
         """
         self.tree = tree
-        self.walk = walk_tree(tree, round_values)
+        self.walk = walk_tree(tree, round_values, payoffs, first_board_round(cells.boards))
         self.cells = cells
         self.dtype = np.dtype(dtype)
         self.num_threads = num_threads
