@@ -62,6 +62,10 @@ def solve_abstracted_against_full(
     pair = abstraction if isinstance(abstraction, tuple) else (abstraction, abstraction)
     if len(pair) != 2 or None in pair:
         raise UsageError("both positions need an abstraction: one of them has none to learn with")
+    if options.get("payoffs") is not None:
+        raise UsageError(
+            "abstractions against a full opponent are measured in plain poker: no payoffs go with it"
+        )
     tree = PublicTree.of(game, options.get("bets")).abstracted_by(pair)
     tables, measured = [], []
     for position, one in enumerate(pair):
