@@ -40,9 +40,11 @@ def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: i
     assert json.loads(out) == {
         "strategy": "runs/a",
         "game": "leduc",
+        "payoffs": "plain",
         "exploitability_chips": measured.chips,
         "exploitability_mbb_per_game": measured.mbb_per_game,
         "best_response_values": list(measured.best_response_values),
+        "profile_values": None,
     }
     status, out, _ = run_errai("solve", "--resume", "--out", "runs/a", "--iterations", "150", "--json")
     resumed = json.loads(out)
