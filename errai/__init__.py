@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from errai.abstraction.load import load_abstraction as load_abstraction
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
+    from errai.games.payoffs import Payoffs as Payoffs
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
     from errai.runs.folder import load_strategy as load_strategy
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Payoffs": "errai.games.payoffs",
     "UsageError": "errai.errors",
     "abstract": "errai.abstraction.build",
     "load_abstraction": "errai.abstraction.load",

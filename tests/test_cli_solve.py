@@ -19,7 +19,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules, Showdown
 from errai.response.estimate import estimate_exploitability
-from errai.response.exploitability import Exploitability
+from errai.response.results import Exploitability
 from errai.solvers.solve import Measurement, StopRule
 from errai.strategy.simple import SIMPLE_RULES, simple_strategy
 from errai.strategy.strategy import Strategy
@@ -40,9 +40,11 @@ def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: i
     assert json.loads(out) == {
         "strategy": "runs/a",
         "game": "leduc",
+        "payoffs": "plain",
         "exploitability_chips": measured.chips,
         "exploitability_mbb_per_game": measured.mbb_per_game,
         "best_response_values": list(measured.best_response_values),
+        "profile_values": None,
     }
     status, out, _ = run_errai("solve", "--resume", "--out", "runs/a", "--iterations", "150", "--json")
     resumed = json.loads(out)

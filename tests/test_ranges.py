@@ -10,7 +10,13 @@ from naive import evaluation as naive
 
 from errai.cards import ranges
 from errai.cards.deck import FULL_DECK, format_cards
-from errai.cards.ranges import format_range, parse_range, remove_blocked
+from errai.cards.ranges import (
+    LEAST_RELATIVE_WEIGHT,
+    format_range,
+    parse_range,
+    relative_weights,
+    remove_blocked,
+)
 from errai.errors import UsageError
 
 HANDS = FULL_DECK.hands(2).tolist()
@@ -178,3 +184,18 @@ def test_remove_blocked_refuses_what_is_no_card():
 
 def test_examples_in_the_documentation():
     assert doctest.testmod(ranges).failed == 0
+
+
+@pytest.mark.parametrize(("text", "scaled"), [("AA:1e-300, KK:5e-301", 0.5), ("AA:0.25, KK:0.25", 1.0)])
+def test_relative_weights_count_against_the_largest(text: str, scaled: float) -> None:
+    weights = relative_weights(parse_range(text), "OOP")
+    assert weights.tolist() == weights_of({"AA": 1.0, "KK": scaled}).tolist()
+
+
+def test_weights_that_would_be_lost_in_rounding_are_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"of AdAc in the range of IP is 1e-300, where the largest is 0.5: 0, or"
+    ):
+        relative_weights(parse_range("AA:1e-300, KK:0.5"), "IP")
+    least = relative_weights(parse_range("AA:1e-9, KK"), "IP")
+    assert least.min(where=least > 0, initial=1) == LEAST_RELATIVE_WEIGHT

@@ -43,6 +43,20 @@ def random_range(rng: np.random.Generator, board: np.ndarray, num_hands: int) ->
 # Values
 
 
+def test_tiny_weights_are_solved_as_what_they_are_relative_to_each_other() -> None:
+    """Weights of 1e-300 once became zero in float32, and regrets no numbers."""
+    options = {"board": "QsJh2h7c3d", "pot": 10, "stack": 20, "iterations": 20}
+    tiny = solve_spot(ranges=("AA:1e-300, 99:5e-301", "KK:1e-200, QQ:1e-200"), **options)  # type: ignore[arg-type]
+    usual = solve_spot(ranges=("AA, 99:0.5", "KK, QQ"), **options)  # type: ignore[arg-type]
+    assert tiny.expected_values == usual.expected_values
+    assert tiny.exploitability == usual.exploitability
+    with pytest.raises(UsageError, match="in the range of IP is 1e-300, where the largest is 1"):
+        solve_spot(ranges=("AA", "KK, TT:1e-300"), **options)  # type: ignore[arg-type]
+    # What the board blocks has no say: 7s7c is the largest weight and cannot be held.
+    blocked = solve_spot(ranges=("AA", "7s7c, TT:1e-300"), **options)  # type: ignore[arg-type]
+    assert blocked.expected_values == solve_spot(ranges=("AA", "TT"), **options).expected_values  # type: ignore[arg-type]
+
+
 @needs_jit
 @pytest.mark.parametrize("seed", range(20))
 def test_random_river_spots_agree_with_the_linear_programme(seed: int) -> None:

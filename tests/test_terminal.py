@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from naive.traversal import Hand, naive_fold_values, naive_showdown_values
+from naive.traversal import Hand, naive_fold_values, naive_showdown_payoffs
 
 import errai
 from errai.cards.deck import FULL_DECK, Deck
@@ -41,8 +41,16 @@ RIVER = PokerRules(
     first_player=(0,),
 )
 
-Leaf = tuple[int, float | None, float | None]
-"""A row of reach, and what is won at its showdown and at its fold, None for none."""
+Outcomes = tuple[float, float, float]
+Leaf = tuple[int, float | Outcomes | None, float | None]
+"""A row of reach; what its showdown is for, or what winning, tying and losing it is worth; what its fold is
+worth; None for none."""
+
+
+def outcomes_of(showdown: float | Outcomes | None) -> Outcomes:
+    if isinstance(showdown, tuple):
+        return showdown
+    return (showdown or 0.0, 0.0, -(showdown or 0.0))
 
 
 def poker(name: str) -> PokerRules:
@@ -83,11 +91,13 @@ def run_kernel(
             if amount is not None:
                 names.append((row, kind))
         table.append((row, *nodes))
-        chips.append((showdown or 0.0, fold or 0.0))
+        win, tie, lose = outcomes_of(showdown)
+        chips.append((win, fold or 0.0, tie, lose))
+    is_plain = not any(isinstance(showdown, tuple) for _, showdown, _ in leaves)
     value = np.full((len(names) + 1) * width, np.nan, dtype=dtype)
     value_leaves(
         np.array(table, dtype=np.int32),
-        np.array(chips),
+        np.array(chips)[:, : 2 if is_plain else 4].copy(),
         0,
         num_showdowns,
         num_showdowns,
@@ -118,12 +128,27 @@ def run_kernel(
 def compare(
     rules: PokerRules, cells: Cells, board: int, player: int, rng: np.random.Generator, num_rows: int
 ) -> None:
+    """Compare plain showdowns with the twin, and showdowns of three values."""
+    for is_plain in (True, False):
+        compare_leaves(rules, cells, board, player, rng, num_rows, is_plain)
+
+
+def compare_leaves(
+    rules: PokerRules,
+    cells: Cells,
+    board: int,
+    player: int,
+    rng: np.random.Generator,
+    num_rows: int,
+    is_plain: bool,
+) -> None:
     """Compare random reach rows with the twin; every third has a fold alone, of the others the odd ones."""
     own, other = hands_of(cells, player, board), hands_of(cells, 1 - player, board)
     reach = rng.random((num_rows, len(other))) * (rng.random((num_rows, len(other))) < 0.7)
     chips = rng.integers(1, 50, (num_rows, 2)) * [1.0, -1.0]
     leaves: list[Leaf] = []
-    for row, (showdown, fold) in enumerate(chips.tolist()):
+    for row, (won, fold) in enumerate(chips.tolist()):
+        showdown = won if is_plain else tuple(rng.normal(size=3).tolist())
         leaves.append(
             (row, None if row % 3 == 0 else showdown, fold if row % 3 == 0 or row % 2 == 1 else None)
         )
@@ -146,13 +171,13 @@ def compare(
                 assert (row, kind) not in found
                 continue
             twin = (
-                naive_showdown_values(at_showdown, cards, mine, by_hand)
+                naive_showdown_payoffs(at_showdown, cards, mine, by_hand, *outcomes_of(showdown))
                 if kind == "showdown"
-                else naive_fold_values(mine, by_hand)
+                else {hand: (fold or 0.0) * x for hand, x in naive_fold_values(mine, by_hand).items()}
             )
             for cell, hands in enumerate(own):
                 # All hands of a cell are worth the same: that is what makes it one.
-                expected = [amount * twin[hand] for hand in hands]
+                expected = [twin[hand] for hand in hands]
                 assert found[row, kind][cell] == pytest.approx(expected[0], abs=1e-10)
                 assert expected == pytest.approx([expected[0]] * len(hands), abs=1e-10)
 
@@ -229,3 +254,22 @@ def test_float32_is_close_to_float64() -> None:
     rounded = run_kernel(cells, 0, 0, reach.astype(np.float32), leaves)
     for key, values in exact.items():
         assert np.abs(rounded[key] - values).max() < 1e-6 * reach.sum()
+
+
+def test_plain_showdowns_are_a_case_of_the_general_ones() -> None:
+    """The same showdowns through both paths of the kernel, hands that both players hold and ties included."""
+    rng = np.random.default_rng(8)
+    board = np.array([3, 14, 22, 35, 47], dtype=np.uint8)
+    hands = FULL_DECK.hands(2)[~np.isin(FULL_DECK.hands(2), board).any(axis=1)]
+    cells = spot_cells(RIVER, board, (hands, hands))
+    reach = rng.random((3, len(hands)))
+    plain: list[Leaf] = [(0, 5.0, 1.0), (1, 2.0, None), (2, None, -3.0)]
+    general: list[Leaf] = [(0, (5.0, 0.0, -5.0), 1.0), (1, (2.0, 0.0, -2.0), None), (2, None, -3.0)]
+    expected, found = run_kernel(cells, 0, 0, reach, plain), run_kernel(cells, 0, 0, reach, general)
+    for key, values in expected.items():
+        assert np.allclose(found[key], values, rtol=0, atol=1e-9)
+    # Winning, tying and losing alike is what a fold is.
+    alike: list[Leaf] = [(row, (1.5, 1.5, 1.5), 1.5) for row in range(3)]
+    found = run_kernel(cells, 0, 0, reach, alike)
+    for row in range(3):
+        assert np.allclose(found[row, "showdown"], found[row, "fold"], rtol=0, atol=1e-9)

@@ -25,6 +25,8 @@ from errai.errors import UsageError
 
 NUM_HANDS = 1326
 EVERY_HAND = "random"
+LEAST_RELATIVE_WEIGHT = 1e-9
+"""Least weight of a hand in a range to be solved, as a part of the largest."""
 
 Weights = npt.NDArray[np.float64]
 
@@ -155,6 +157,27 @@ def verify_weights(weights: npt.ArrayLike) -> Weights:
         hand = format_cards(FULL_DECK.hands(2)[outside[0]][::-1])
         raise UsageError(f"the weight of {hand} is {array[outside[0]]}: weights are numbers of 0 to 1")
     return array
+
+
+def relative_weights(weights: Weights, whose: str) -> Weights:
+    """Return the weights of a range over its largest one, which becomes 1.
+
+    A hand that is held far more rarely than the others would be lost in the rounding of sums and of products
+    of float32, so it is refused: it may be left out, or given a weight that counts.
+
+    Args:
+        weights: float64[1326], one of them above 0.
+        whose: the player, to name in a refusal.
+    """
+    relative = weights / weights.max()
+    small = np.flatnonzero((weights > 0) & (relative < LEAST_RELATIVE_WEIGHT))
+    if len(small):
+        hand = format_cards(FULL_DECK.hands(2)[small[0]][::-1])
+        raise UsageError(
+            f"the weight of {hand} in the range of {whose} is {weights[small[0]]:g}, where the largest is "
+            f"{weights.max():g}: 0, or at least {LEAST_RELATIVE_WEIGHT:g} of the largest, is allowed"
+        )
+    return relative
 
 
 def _runs(ranks: Sequence[int]) -> list[tuple[int, int]]:

@@ -40,6 +40,15 @@ ForceAllIn = Annotated[
         help="With --bets: a raise leaving less than this part of the pot is all-in.",
     ),
 ]
+PayoffsText = Annotated[
+    str | None,
+    typer.Option(
+        "--payoffs",
+        metavar="TEXT",
+        help="What the players get: 'plain', 'rake 5% cap 3' ('... always': without a flop, too), "
+        "'tilt 7,0,0,7' (percent more for winning a showdown, losing one, folding, winning by a fold).",
+    ),
+]
 GameName = Annotated[
     str, typer.Argument(metavar="GAME", help="A game's name (see 'errai games') or an ACPC game file.")
 ]

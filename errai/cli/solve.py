@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.games import Bets, ForceAllIn, MaxRaises, menu_from_options
+from errai.cli.games import Bets, ForceAllIn, MaxRaises, PayoffsText, menu_from_options
 from errai.cli.output import Json, Seed, decimal_number, print_json, verify_picture, whole_number
 from errai.cli.progress import SECONDS_BETWEEN_LINES, UNLIMITED, Interrupts, Progress, format_seconds
 from errai.errors import UsageError
@@ -123,6 +123,7 @@ def solve_command(
             help="Solve twice, each position with its abstraction against an opponent who sees everything.",
         ),
     ] = False,
+    payoffs: PayoffsText = None,
     threads: Threads = None,
     dtype: Annotated[
         str | None, typer.Option("--dtype", help="Of the tables: float32 or float64; by size without it.")
@@ -189,6 +190,7 @@ def solve_command(
             "--algorithm": algorithm,
             "--bets": bets,
             "--abstraction": abstraction,
+            "--payoffs": payoffs,
             "--dtype": dtype,
             "--discount": discount,
             "--delay": delay or None,
@@ -203,10 +205,11 @@ def solve_command(
     rules, menu = load_game(game), menu_from_options(bets, max_raises, force_all_in)
     if isinstance(rules, BluffRules):
         if algorithm == LINEAR_PROGRAMME or any(
-            given is not None for given in (out, plot, menu, abstraction)
+            given is not None for given in (out, plot, menu, abstraction, payoffs)
         ):
             raise UsageError(
-                f"'{game}' is a dice game: --out, --plot, --bets, --abstraction and lp do not apply to it"
+                f"'{game}' is a dice game: --out, --plot, --bets, --abstraction, --payoffs and lp do not "
+                "apply to it"
             )
         rule = configured_rule(
             algorithm or "cfr+", alternating, delay, _exponents(discount) if discount is not None else None
@@ -218,11 +221,12 @@ def solve_command(
         if seen is None or seen[0] is None or seen[1] is None:
             raise UsageError("--against-full goes with --abstraction, which must say what both positions see")
         if (
-            any(given is not None for given in (out, plot, until, time_limit))
+            any(given is not None for given in (out, plot, until, time_limit, payoffs))
             or algorithm == LINEAR_PROGRAMME
         ):
             raise UsageError(
-                "--against-full takes --iterations: --out, --plot, --until, --time and lp do not apply"
+                "--against-full takes --iterations: --out, --plot, --until, --time, --payoffs and lp do not "
+                "apply"
             )
         options = {
             "bets": menu,
@@ -240,7 +244,7 @@ def solve_command(
     if algorithm == LINEAR_PROGRAMME:
         if plot is not None:
             raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
-        run = solve_exactly(rules, menu, abstraction=seen, seed=seed, out=out)
+        run = solve_exactly(rules, menu, abstraction=seen, payoffs=payoffs, seed=seed, out=out)
         _tell_end(run, LINEAR_PROGRAMME, {}, json)
         return
     if not json:
@@ -252,6 +256,7 @@ def solve_command(
         seed=seed,
         bets=menu,
         abstraction=seen,
+        payoffs=payoffs,
         alternating=alternating,
         delay=delay,
         discount=_exponents(discount) if discount is not None else None,
@@ -424,11 +429,13 @@ def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool) -> N
     measured = None if run.interrupted else exploitability(run.strategy)
     value = None if run.interrupted else expected_value(run.strategy, run.strategy).positions[0]
     name, buckets = run.strategy.game.name, run.strategy.tree.buckets
+    payoffs = run.strategy.tree.payoffs
     if json:
         print_json(
             {
                 "game": name,
                 "abstraction": buckets.name if buckets is not None else None,
+                "payoffs": payoffs.describe(),
                 "algorithm": algorithm,
                 "iterations": run.iterations,
                 **more,
@@ -449,6 +456,7 @@ def _tell_end(run: "Run", algorithm: str, more: dict[str, Any], json: bool) -> N
         print(
             f"{name}: value {value:.9f} chips for position 0, "
             f"exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips){took}"
+            + ("" if payoffs.is_plain else f", payoffs {payoffs.describe()}")
         )
     if run.folder is None:
         print("not saved; --out FOLDER saves a run, so that it can be shown, measured and resumed")

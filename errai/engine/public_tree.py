@@ -24,6 +24,7 @@ from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
 from errai.tree.bet_menu import BetMenu
@@ -32,7 +33,10 @@ from errai.tree.bluff_tree import build_split_bluff_tree
 from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_buckets
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
-from errai.tree.walk import WalkTree, walk_tree
+from errai.tree.walk import WalkTree, first_board_round, walk_tree
+
+MAX_HOLE_CARDS = 2
+"""Cells and the kernels of terminal values know hands of one and of two cards."""
 
 SMALL_GAME_SLOTS = 2_000_000
 """Below this, tables are float64 and one thread does the work: precision is free and threads cost more."""
@@ -72,6 +76,7 @@ class PublicTree:
         weights: [player] float64[root cells] how likely each root hand is; None where all are alike.
         round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
         buckets: an abstraction whose buckets are the rows of the tables; None for lossless tables.
+        payoffs: what the players of a card game get at its leaves.
     """
 
     game: Game
@@ -81,15 +86,21 @@ class PublicTree:
     weights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
     buckets: Buckets | None = None
     round_values: tuple[float, float] = (1.0, -1.0)
+    payoffs: Payoffs = PLAIN
     _plans: dict[str, Plan] = field(default_factory=dict, init=False, repr=False)
     _idle: deque[Traversal] = field(default_factory=deque, init=False, repr=False)
 
     @staticmethod
-    def of(game: Game, menu: BetMenu | None = None) -> "PublicTree":
-        """Return the tree of a game, from the last few made where possible."""
+    def of(game: Game, menu: BetMenu | None = None, payoffs: Payoffs | str | None = None) -> "PublicTree":
+        """Return the tree of a game, from the last few made where possible; plain poker without payoffs."""
         if isinstance(game, BluffRules):
             raise UsageError(f"'{game.name}' has a tree for each number of dice left: use its stages")
-        return _public_tree(game, menu)
+        if game.num_hole_cards > MAX_HOLE_CARDS:
+            raise UsageError(
+                f"'{game.name}' deals {game.num_hole_cards} hole cards: "
+                f"trees of games with 1 to {MAX_HOLE_CARDS} are allowed"
+            )
+        return _public_tree(game, menu).under(payoffs)
 
     @staticmethod
     def of_bluff(
@@ -115,7 +126,13 @@ class PublicTree:
     @cached_property
     def walk(self) -> WalkTree:
         """The betting as the engine walks it."""
-        return walk_tree(self.betting, self.round_values)
+        first_board = 0
+        if self.payoffs != PLAIN:  # rake may wait for the first board
+            dealt = self.rules.num_board_cards
+            first_board = next((r for r, cards in enumerate(dealt) if cards > 0), 0)
+            if self.weights is not None:  # a spot begins with a board
+                first_board = first_board_round(self.cells.boards)
+        return walk_tree(self.betting, self.round_values, self.payoffs, first_board)
 
     @cached_property
     def layout(self) -> TableLayout:
@@ -129,6 +146,11 @@ class PublicTree:
         name = np.dtype(dtype).name
         # Two threads may make the same plan at once; either will do.
         return self._plans.setdefault(name, Plan(self.walk, self.cells, np.dtype(dtype)))
+
+    def under(self, payoffs: Payoffs | str | None) -> "PublicTree":
+        """Return the same game with other payoffs, as such or as text; itself where they are its own."""
+        chosen = Payoffs.of(payoffs)
+        return self if chosen == self.payoffs else replace(self, payoffs=chosen)
 
     def abstracted(self, buckets: Buckets) -> "PublicTree":
         """Return the same game with tables of buckets; best responses stay those of the real game."""

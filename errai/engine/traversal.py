@@ -38,11 +38,12 @@ from errai.engine.section import (
     whole_section,
 )
 from errai.engine.workspace import Buffers, make_buffers
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.memory import verify_memory
 from errai.tables.layout import Floats, Tables
 from errai.tree.betting_tree import BettingTree
 from errai.tree.cells import Cells
-from errai.tree.walk import walk_tree
+from errai.tree.walk import first_board_round, walk_tree
 
 NUM_SHARES = 64
 """Shares of the boards below a cut before the deal: enough for many threads to end at about one time."""
@@ -88,6 +89,7 @@ class Traversal:
         num_threads: int = 1,
         initial: tuple[Floats, Floats] | None = None,
         round_values: tuple[float, float] = (1.0, -1.0),
+        payoffs: Payoffs = PLAIN,
         *,
         plan: Plan | None = None,
         cut: CutPlace | None = None,
@@ -101,10 +103,14 @@ class Traversal:
             num_threads: threads that share the sub-games.
             initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
             round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
+            payoffs: what the players of a card game get at its leaves.
             plan: a plan of these made before, to share it.
             cut: where to cut; large games are cut after their first round without it.
         """
-        self.plan = plan or Plan(walk_tree(tree, round_values), cells, np.dtype(dtype))
+        if plan is None:
+            walk = walk_tree(tree, round_values, payoffs, first_board_round(cells.boards))
+            plan = Plan(walk, cells, np.dtype(dtype))
+        self.plan = plan
         self.walk, self.cells, self.dtype = self.plan.walk, cells, self.plan.dtype
         self.num_threads = num_threads
         self.cut = self._usual_cut() if cut is None else verified_cut(self.plan, cut)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from errai.engine.section import BEST
-from errai.response.exploitability import Exploitability
+from errai.response.results import Exploitability
 from errai.strategy.bluff import BluffStrategy, Dice
 
 _NO_STEP = np.zeros(5)

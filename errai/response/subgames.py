@@ -38,7 +38,7 @@ from errai.engine.workspace import make_buffers
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
-from errai.response.exploitability import Exploitability
+from errai.response.results import Exploitability
 from errai.strategy.played import Play, join_plays
 from errai.tables.layout import Floats
 from errai.tree.cells import cells_below

@@ -15,7 +15,7 @@ from errai.abstraction.named_groups import LEDUC, leduc_abstraction
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
-from errai.response.exploitability import Exploitability
+from errai.response.results import Exploitability
 from errai.runs.run import DEFAULT_ITERATIONS, prepare
 from errai.solvers.solve import Measurement, StopRule
 from errai.strategy.strategy import Strategy
@@ -62,6 +62,10 @@ def solve_abstracted_against_full(
     pair = abstraction if isinstance(abstraction, tuple) else (abstraction, abstraction)
     if len(pair) != 2 or None in pair:
         raise UsageError("both positions need an abstraction: one of them has none to learn with")
+    if options.get("payoffs") is not None:
+        raise UsageError(
+            "abstractions against a full opponent are measured in plain poker: no payoffs go with it"
+        )
     tree = PublicTree.of(game, options.get("bets")).abstracted_by(pair)
     tables, measured = [], []
     for position, one in enumerate(pair):

@@ -36,9 +36,10 @@ from errai.array_file import (
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.catalogue import Game
-from errai.response.exploitability import Exploitability
+from errai.games.payoffs import PLAIN, Payoffs
+from errai.response.results import Exploitability
 from errai.solvers.solve import Measurement, Solver, StopRule
-from errai.strategy.files import describe_game, read_strategy, restore_game, strategy_game
+from errai.strategy.files import describe_game, read_strategy, restore_game, restore_payoffs, strategy_game
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
 from errai.tree.bet_menu import BetMenu
@@ -85,6 +86,7 @@ class RunConfiguration:
         dtype: of the tables.
         seed: of everything random.
         abstraction: what the players see; None for everything.
+        payoffs: what the players get at the end of a hand.
     """
 
     game: Game
@@ -96,6 +98,7 @@ class RunConfiguration:
     dtype: str
     seed: int
     abstraction: AbstractionMark | None = None
+    payoffs: Payoffs = PLAIN
 
     def text(self) -> str:
         """Return the configuration as TOML, the same text for the same configuration."""
@@ -110,7 +113,7 @@ class RunConfiguration:
         lines = ["# A run of Errai. Nothing here may change: the fingerprint beside it is checked."]
         for section, entries in (
             ("format", {"kind": "run", "version": VERSION}),
-            *describe_game(self.game, self.bets).items(),
+            *describe_game(self.game, self.bets, self.payoffs).items(),
             *([("abstraction", self.abstraction._asdict())] if self.abstraction is not None else []),
             ("algorithm", algorithm),
         ):
@@ -138,6 +141,7 @@ class RunConfiguration:
             about["dtype"],
             about["seed"],
             AbstractionMark(**entries["abstraction"]) if "abstraction" in entries else None,
+            restore_payoffs(entries),
         )
 
     def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
@@ -154,6 +158,8 @@ class RunConfiguration:
 def _brief(value: Any) -> str:
     if isinstance(value, AbstractionMark):
         return f"'{value.name}' (fingerprint {value.fingerprint[:12]})"
+    if isinstance(value, Payoffs):
+        return f"'{value.describe()}'"
     if isinstance(value, BetMenu):
         return f"'{value.text}'"
     return f"'{getattr(value, 'name', value)}'"
@@ -234,7 +240,8 @@ class RunFolder:
 
     def tree(self) -> PublicTree:
         """Return the public tree of the run's game, abstracted as the run was."""
-        tree = PublicTree.of(self.configuration.game, self.configuration.bets)
+        about = self.configuration
+        tree = PublicTree.of(about.game, about.bets, about.payoffs)
         return tree if self.configuration.abstraction is None else tree.abstracted(self._buckets)
 
     @cached_property
@@ -289,7 +296,10 @@ class RunFolder:
                 point["iteration"],
                 point["seconds"],
                 Exploitability(
-                    (point["best_response_values"][0], point["best_response_values"][1]), big_blind
+                    (point["best_response_values"][0], point["best_response_values"][1]),
+                    big_blind,
+                    self.configuration.payoffs.describe(),
+                    (own[0], own[1]) if (own := point.get("profile_values")) else None,
                 ),
             )
             for point in points

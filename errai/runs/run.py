@@ -18,6 +18,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
+from errai.games.payoffs import Payoffs
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes, free_disk
 from errai.runs.bluff import BluffRun, solve_bluff
@@ -173,6 +174,7 @@ def prepare(
     seed: int = 0,
     bets: BetMenu | str | None = None,
     abstraction: CardAbstraction | AbstractionPair | None = None,
+    payoffs: Payoffs | str | None = None,
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
@@ -188,7 +190,7 @@ def prepare(
     """
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
     rule = configured_rule(algorithm, alternating, delay, discount)
-    tree = _seen_tree(game, menu, abstraction)
+    tree = _seen_tree(game, menu, abstraction, payoffs)
     numbers = _verified_dtype(dtype) if dtype is not None else np.dtype(tree.default_dtype).name
     configuration = RunConfiguration(
         game,
@@ -200,6 +202,7 @@ def prepare(
         numbers,
         seed,
         AbstractionMark.of(tree),
+        tree.payoffs,
     )
     if out is not None and resume and has_checkpoint(out):
         RunFolder(out).configuration.verify_same(configuration, out)
@@ -240,10 +243,13 @@ def prepare_resumed(
 
 
 def _seen_tree(
-    game: Game, menu: BetMenu | None, abstraction: CardAbstraction | AbstractionPair | None
+    game: Game,
+    menu: BetMenu | None,
+    abstraction: CardAbstraction | AbstractionPair | None,
+    payoffs: Payoffs | str | None,
 ) -> PublicTree:
     """Return the game as the players see it."""
-    tree = PublicTree.of(game, menu)
+    tree = PublicTree.of(game, menu, payoffs)
     return tree if abstraction is None else tree.abstracted_by(abstraction)
 
 
@@ -287,6 +293,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     *,
     bets: BetMenu | str | None = None,
     abstraction: CardAbstraction | AbstractionPair | None = None,
+    payoffs: Payoffs | str | None = None,
     until: float | None = None,
     seconds: float | None = None,
     alternating: bool | None = None,
@@ -310,6 +317,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         bets: menu of bet sizes of a no-limit game.
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
             position that sees everything. Exploitability is that of the strategy in the real game.
+        payoffs: what the players get at the end of a hand, as `Payoffs` or as text such as 'rake 5% cap 3';
+            plain poker without it. Exploitability is measured with them.
         until: stop at this exploitability, in mbb a game.
         seconds: stop after so much time.
         alternating: whether players learn in turn; the algorithm's habit without it.
@@ -325,14 +334,16 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         checkpoint_every: seconds between checkpoints.
     """
     if isinstance(game, BluffRules):
-        if bets is not None or abstraction is not None or out is not None or algorithm == LINEAR_PROGRAMME:
+        given = (bets, abstraction, payoffs, out)
+        if any(one is not None for one in given) or algorithm == LINEAR_PROGRAMME:
             raise UsageError(
-                f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no folder and no lp"
+                f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no folder "
+                "and no lp"
             )
         rule = configured_rule(algorithm, alternating, delay, discount)
         return solve_bluff(game, rule, StopRule(iterations, until, seconds), measure_every, report)
     if algorithm == LINEAR_PROGRAMME:
-        return solve_exactly(game, bets, abstraction=abstraction, seed=seed, out=out)
+        return solve_exactly(game, bets, abstraction=abstraction, payoffs=payoffs, seed=seed, out=out)
     job = prepare(
         game,
         algorithm,
@@ -340,6 +351,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         seed=seed,
         bets=bets,
         abstraction=abstraction,
+        payoffs=payoffs,
         alternating=alternating,
         delay=delay,
         discount=discount,
@@ -357,21 +369,28 @@ def solve_exactly(
     bets: BetMenu | str | None = None,
     *,
     abstraction: CardAbstraction | AbstractionPair | None = None,
+    payoffs: Payoffs | str | None = None,
     seed: int = 0,
     out: str | Path | None = None,
 ) -> Run:
-    """Solve a small game by its sequence-form linear programme; an abstraction must have perfect recall."""
+    """Solve a small game by its sequence-form linear programme.
+
+    An abstraction must have perfect recall, and payoffs must sum to the same at every leaf.
+    """
     from errai.solvers.sequence_form import solve_sequence_form  # SciPy takes its time to load
 
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
-    tree = _seen_tree(game, menu, abstraction)
+    tree = _seen_tree(game, menu, abstraction, payoffs)
     began = time.perf_counter()
-    exact = Strategy(tree, solve_sequence_form(tree.betting, tree.cells, layout=tree.layout).tables)
+    solved = solve_sequence_form(tree.betting, tree.cells, layout=tree.layout, payoffs=tree.payoffs)
+    exact = Strategy(tree, solved.tables)
     if out is None:
         return Run(exact, exact, exact, ())
     stop = stop_state(StopRule(1), None)
     numbers, mark = exact.tables[0].dtype.name, AbstractionMark.of(tree)
-    configuration = RunConfiguration(game, menu, LINEAR_PROGRAMME, False, 0, None, numbers, seed, mark)
+    configuration = RunConfiguration(
+        game, menu, LINEAR_PROGRAMME, False, 0, None, numbers, seed, mark, tree.payoffs
+    )
     folder = RunFolder.create(out, configuration, stop, tree.buckets)
     folder.lock()
     tables = {f"averages-{player}": table for player, table in enumerate(exact.tables)}

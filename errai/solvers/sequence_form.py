@@ -29,10 +29,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from errai.errors import UsageError
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.tables.layout import TableLayout, lossless_layout
 from errai.tree.betting_tree import CHALLENGE, DECISION, FOLD, SHOWDOWN, BettingTree
 from errai.tree.cells import NO_CARD, Cells
-from errai.tree.walk import WalkTree, walk_tree
+from errai.tree.walk import WalkTree, first_board_round, walk_tree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -80,6 +81,7 @@ def solve_sequence_form(
     cells: Cells,
     initial: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     layout: TableLayout | None = None,
+    payoffs: Payoffs = PLAIN,
 ) -> SequenceFormResult:
     """Solve a small poker game or sub-game exactly.
 
@@ -88,6 +90,7 @@ def solve_sequence_form(
         cells: boards and hands.
         initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
         layout: of the tables, with buckets for rows or not; lossless without it.
+        payoffs: what the players get, which must sum to the same at every leaf of the game.
     """
     if (tree.kind == CHALLENGE).any():
         raise UsageError("a game of dice has no sequence-form programme here: games of cards are allowed")
@@ -98,17 +101,18 @@ def solve_sequence_form(
             f"at most {MAX_NONZEROS:,} are allowed, larger games are for cfr+"
         )
     weights = _verify_initial(cells, initial)
-    form = _SequenceForm(tree, cells, layout)
-    payoffs, num_pairs = form.payoffs(weights)
+    form = _SequenceForm(tree, cells, layout, payoffs)
+    form.verify_constant_sum()
+    matrix, num_pairs = form.payoff_matrix(weights)
     if num_pairs <= 0:
         raise UsageError("no hand of one range can meet a hand of the other: at least one pair is needed")
-    value, *plans = _solve(payoffs, form.constraints(0), form.constraints(1))
+    value, *plans = _solve(matrix, form.constraints(0), form.constraints(1))
     tables = [form.probabilities(q, plan) for q, plan in enumerate(plans)]
     return SequenceFormResult(
         value=value / num_pairs,
         tables=(tables[0], tables[1]),
         plans=(plans[0][1:], plans[1][1:]),
-        num_nonzeros=payoffs.nnz,
+        num_nonzeros=matrix.nnz,
     )
 
 
@@ -134,9 +138,11 @@ def _verify_initial(
 class _SequenceForm:
     """Sequences, constraints and payoffs of one game."""
 
-    def __init__(self, tree: BettingTree, cells: Cells, layout: TableLayout | None) -> None:
+    def __init__(self, tree: BettingTree, cells: Cells, layout: TableLayout | None, payoffs: Payoffs) -> None:
         self.tree = tree
         self.cells = cells
+        self.payoffs = payoffs
+        self.dealt = tree.round >= first_board_round(cells.boards)
         self.walk: WalkTree = walk_tree(tree)
         self.layout = layout or lossless_layout(self.walk, cells)
         self.parent_board = _parent_boards(cells)
@@ -220,7 +226,25 @@ class _SequenceForm:
         places = (np.concatenate(rows), np.concatenate(columns))
         return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr()
 
-    def payoffs(self, weights: tuple[Floats, Floats]) -> tuple[Any, float]:
+    def leaf_values(self, player: int, nodes: list[int]) -> Floats:
+        """Return what a player gets for winning, tying and losing leaves, at folds alike: float64[L, 3]."""
+        stake, dealt = self.walk.stake[nodes], self.dealt[nodes]
+        shown = self.payoffs.showdown_values(player, stake, dealt)
+        folded = self.payoffs.fold_values(player, stake, dealt, self.tree.player[nodes] == player)
+        return np.where((self.tree.kind[nodes] == FOLD)[:, np.newaxis], folded[:, np.newaxis], shown)
+
+    def verify_constant_sum(self) -> None:
+        """Refuse payoffs that the players do not only share out between them."""
+        nodes = np.flatnonzero((self.tree.kind == FOLD) | (self.tree.kind == SHOWDOWN)).tolist()
+        # When one player wins, the other loses.
+        sums = self.leaf_values(0, nodes) + self.leaf_values(1, nodes)[:, ::-1]
+        if np.ptp(sums) > TOLERANCE * self.walk.stake[nodes].max():
+            raise UsageError(
+                f"payoffs '{self.payoffs.describe()}' do not sum to the same at every leaf of this game: "
+                "a linear programme needs that, cfr+ does not"
+            )
+
+    def payoff_matrix(self, weights: tuple[Floats, Floats]) -> tuple[Any, float]:
         """Return P, not yet divided by the weight of all pairs of hands, and that weight."""
         chance = self._board_chances()
         rows, columns, entries = [], [], []
@@ -231,15 +255,21 @@ class _SequenceForm:
             meets *= np.outer(*(weights[q][lineages[q][0][1]] for q in (0, 1)))
             if board == 0:
                 num_pairs = float(meets.sum())
-            for kind, pairs in ((FOLD, meets), (SHOWDOWN, meets * self._outcomes(board))):
+            outcomes = self._outcomes(board)
+            for kind, which, pairs in (
+                (FOLD, 0, meets),
+                (SHOWDOWN, 0, meets * (outcomes > 0)),
+                (SHOWDOWN, 1, meets * (outcomes == 0)),
+                (SHOWDOWN, 2, meets * (outcomes < 0)),
+            ):
                 first, second = np.nonzero(pairs)
-                for node in self._nodes(board, kind):
-                    chips = chance[board] * self.walk.amount[node]
-                    if kind == FOLD and self.tree.player[node] == 0:
-                        chips = -chips
+                nodes = self._nodes(board, kind)
+                for node, chips in zip(nodes, self.leaf_values(0, nodes)[:, which].tolist(), strict=True):
+                    if chips == 0:
+                        continue
                     rows.append(self.sequence(0, node, lineages[0])[first])
                     columns.append(self.sequence(1, node, lineages[1])[second])
-                    entries.append(chips * pairs[first, second])
+                    entries.append(chance[board] * chips * pairs[first, second])
         shape = (1 + self.layout.num_slots[0], 1 + self.layout.num_slots[1])
         places = (np.concatenate(rows), np.concatenate(columns))
         return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr(), num_pairs

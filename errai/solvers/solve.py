@@ -16,7 +16,8 @@ from errai.engine.section import LEARN
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.memory import verify_memory
-from errai.response.exploitability import Exploitability, measure_exploitability
+from errai.response.exploitability import measure_exploitability
+from errai.response.results import Exploitability
 from errai.solvers.update_rules import UpdateRule, find_rule
 from errai.tables.layout import Floats, Tables
 

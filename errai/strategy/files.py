@@ -17,6 +17,7 @@ from errai.array_file import (
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.catalogue import Game, describe_rules, restore_rules
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.strategy.strategy import Strategy
 from errai.tree.bet_menu import BetMenu
 
@@ -33,7 +34,7 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
             f"a strategy of '{strategy.game.name}' with given ranges cannot be saved: "
             "only strategies of whole games can"
         )
-    about = describe_game(strategy.game, strategy.tree.menu)
+    about = describe_game(strategy.game, strategy.tree.menu, strategy.tree.payoffs)
     write_array(
         path,
         strategy.unabstracted().tables,
@@ -50,7 +51,7 @@ def read_strategy(path: str | Path) -> Strategy:
     header, tables = read_array(path)
     _verify_strategy(header, path)
     game, menu = restore_game(header.notes)
-    tree = PublicTree.of(game, menu)
+    tree = PublicTree.of(game, menu, restore_payoffs(header.notes))
     first, second = tree.layout.num_slots
     if header.shape != (first + second,):
         raise UsageError(f"'{path}' has {header.shape} numbers, where '{game.name}' needs {first + second:,}")
@@ -65,13 +66,15 @@ def strategy_game(path: str | Path) -> tuple[Game, BetMenu | None]:
     return restore_game(header.notes)
 
 
-def describe_game(game: Game, menu: BetMenu | None) -> dict[str, Any]:
-    """Describe a game and its bet sizes so that nothing else is needed to have them again."""
+def describe_game(game: Game, menu: BetMenu | None, payoffs: Payoffs = PLAIN) -> dict[str, Any]:
+    """Describe a game, bet sizes and payoffs so that nothing else is needed to have them again."""
     about: dict[str, Any] = {"game": describe_rules(game)}
     if menu is not None:
         about["bets"] = {"menu": menu.text, "force_all_in": str(menu.force_all_in)}
         if menu.max_raises is not None:
             about["bets"]["max_raises"] = menu.max_raises
+    if not payoffs.is_plain:
+        about["payoffs"] = {"text": payoffs.describe()}
     if not game.name.isprintable() or restore_game(about) != (game, menu):
         raise UsageError(
             f"{game.name!r} cannot be saved: games of 'errai games' and of ACPC game files can, "
@@ -88,6 +91,11 @@ def restore_game(about: dict[str, Any]) -> tuple[Game, BetMenu | None]:
         return game, None
     menu = BetMenu.parse(bets["menu"], bets.get("max_raises"))
     return game, replace(menu, force_all_in=Fraction(bets["force_all_in"]))
+
+
+def restore_payoffs(about: dict[str, Any]) -> Payoffs:
+    """Return the payoffs that `describe_game` described; plain poker where it said nothing."""
+    return Payoffs.parse(about["payoffs"]["text"]) if "payoffs" in about else PLAIN
 
 
 def _verify_array(path: str | Path) -> None:

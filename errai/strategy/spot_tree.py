@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.cards.deck import FULL_DECK, format_cards, parse_cards
-from errai.cards.ranges import parse_range, remove_blocked, verify_weights
+from errai.cards.ranges import parse_range, relative_weights, remove_blocked, verify_weights
 from errai.engine.public_tree import CellSource, PublicTree
 from errai.errors import UsageError
 from errai.games.betting import BettingState
@@ -188,7 +188,7 @@ class SpotTree:
         board: the cards on the table.
         betting: pot, stack and sizes.
         hands: [position] uint8[hands, 2] the hands of each range, in the hand order.
-        weights: [position] float64[hands].
+        weights: [position] float64[hands] relative to the largest of the range, which is 1.
         tree: the public tree; chips are in units of `betting.unit`.
     """
 
@@ -261,7 +261,7 @@ def _open_weights(
             f"the range of {position} has no hand left on the board '{format_cards(board)}': "
             "at least one must share no card with it"
         )
-    return left
+    return relative_weights(left, position)
 
 
 def _positive(number: float, what: str) -> Fraction:

@@ -8,11 +8,13 @@ neighbouring entries is a block of neighbouring rows, nodes and slots.
 Letters: N nodes, R rounds, E entries of all rounds.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.games.payoffs import PLAIN, Payoffs
 from errai.tree import _walk
 from errai.tree.betting_tree import CHALLENGE, CHANCE, DECISION, FOLD, SHOWDOWN, BettingTree
 
@@ -25,8 +27,9 @@ class WalkPlan(NamedTuple):
             node, its first child, its first slot, the reach row of who acts there, and at the first child.
         leaves: int32[L, 3] for each player, the reach rows of the opponent that end somewhere: the row, the
             showdown that it ends at and the fold, -1 for none. At a challenge the bid takes the fold's place.
-        leaf_chips: float64[L, 2] what the player wins there at a showdown and at a fold; at a challenge, if
-            the bid holds and if it does not.
+        leaf_chips: float64[L, 2 or 4] what the player gets there for winning the showdown and at the fold,
+            then for a tie and for losing. The last two are left out where, as in plain poker, no tie is worth
+            anything and every loss is as large as the win. At a challenge: if the bid holds and if not.
         entries: int32[E + 1, 14] where the parts of each entry begin; its end is where the next one begins.
             Columns: the node; the decision; the entry of the next round that follows first; each player's
             reach row; each player's slot, counted through all rounds; the leaf of player 0 with a
@@ -50,7 +53,7 @@ class WalkTree(NamedTuple):
         player: int8[N] who acts, or who folded.
         num_children: int32[N].
         slot: int32[N] first slot of a decision among its player's slots of the round.
-        amount: float64[N] chips that change hands at a leaf.
+        stake: float64[N] chips at issue at a leaf: what the folder had put in, or the lesser of both.
         num_slots: int64[2, R] slots of each player in a round.
         plan: the same for kernels.
     """
@@ -59,17 +62,29 @@ class WalkTree(NamedTuple):
     player: npt.NDArray[np.int8]
     num_children: npt.NDArray[np.int32]
     slot: npt.NDArray[np.int32]
-    amount: npt.NDArray[np.float64]
+    stake: npt.NDArray[np.float64]
     num_slots: npt.NDArray[np.int64]
     plan: WalkPlan
 
 
-def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)) -> WalkTree:
+def first_board_round(boards: Sequence[npt.NDArray[np.uint8]]) -> int:
+    """Return the first round with public cards, 0 where no round has any: boards [round] uint8[B, cards]."""
+    return next((r for r, cards in enumerate(boards) if cards.shape[1] > 0), 0)
+
+
+def walk_tree(
+    tree: BettingTree,
+    round_values: tuple[float, float] = (1.0, -1.0),
+    payoffs: Payoffs = PLAIN,
+    board_round: int = 0,
+) -> WalkTree:
     """Derive the traversal's view of a betting tree.
 
     Args:
         tree: the betting, or the bidding of a round of Bluff.
         round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
+        payoffs: what the players of a card game get at its leaves.
+        board_round: the first round with public cards, which decides what is raked.
     """
     entries = np.concatenate(tree.entry_nodes)
     round_entry = np.cumsum([0, *(len(nodes) for nodes in tree.entry_nodes)]).astype(np.int32)
@@ -111,14 +126,13 @@ def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)
     next_begin = 1 + np.searchsorted(closing, entry_node)
     entry_parent = tree.parent[entries]
     parent_row = np.where(entry_parent >= 0, reach_row[:, entry_parent], 0)
-    # At a showdown both have put in the same, or the lesser counts. A folder loses what it had put in.
-    amount = tree.chips.min(axis=1).astype(np.float64)
+    stake = tree.chips.min(axis=1).astype(np.float64)
     folded = np.flatnonzero(tree.kind == FOLD)
-    amount[folded] = tree.chips[folded, tree.player[folded]]
+    stake[folded] = tree.chips[folded, tree.player[folded]]
     if (tree.kind == CHALLENGE).any():
         leaves, leaf_chips, leaf_begin = _challenges(tree, reach_row, entry_node, round_values)
     else:
-        leaves, leaf_chips, leaf_begin = _leaves(tree, reach_row, entry_node, amount)
+        leaves, leaf_chips, leaf_begin = _leaves(tree, reach_row, entry_node, stake, payoffs, board_round)
     table = np.zeros((len(entries) + 1, 14), dtype=np.int32)
     table[:, 0] = entry_node
     table[:, 1] = np.searchsorted(nodes, entry_node)
@@ -133,7 +147,7 @@ def walk_tree(tree: BettingTree, round_values: tuple[float, float] = (1.0, -1.0)
         player=np.ascontiguousarray(tree.player),
         num_children=tree.num_children.astype(np.int32),
         slot=slot,
-        amount=amount,
+        stake=stake,
         num_slots=num_slots,
         plan=WalkPlan(
             decisions=np.ascontiguousarray(decisions),
@@ -149,7 +163,9 @@ def _leaves(
     tree: BettingTree,
     reach_row: npt.NDArray[np.int32],
     entry_node: npt.NDArray[np.int32],
-    amount: npt.NDArray[np.float64],
+    stake: npt.NDArray[np.float64],
+    payoffs: Payoffs,
+    board_round: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
     """List for each player the reach rows of the opponent that end, a showdown and a fold side by side."""
     showdowns = np.flatnonzero(tree.kind == SHOWDOWN)
@@ -158,8 +174,10 @@ def _leaves(
     chips: list[npt.NDArray[np.float64]] = []
     begins = np.zeros((2, 2, len(entry_node)), dtype=np.int32)
     before = 0
+    dealt = tree.round >= board_round
     for player in (0, 1):
-        won = np.where(tree.player[folds] == player, -amount[folds], amount[folds])
+        shown = payoffs.showdown_values(player, stake[showdowns], dealt[showdowns])
+        won = payoffs.fold_values(player, stake[folds], dealt[folds], tree.player[folds] == player)
         # Rows are numbered anew in each round: with the round they are unique.
         rows = tree.round.astype(np.int64) << 32 | reach_row[1 - player]
         partner = _partners(rows[showdowns], rows[folds])
@@ -168,13 +186,17 @@ def _leaves(
         fold_won = np.append(won, 0.0)[partner]
         nothing = np.zeros(len(alone))
         parts.append(np.stack([reach_row[1 - player, showdowns], showdowns, fold_node], axis=1))
-        chips.append(np.stack([amount[showdowns], fold_won], axis=1))
+        chips.append(np.stack([shown[:, 0], fold_won, shown[:, 1], shown[:, 2]], axis=1))
         parts.append(np.stack([reach_row[1 - player, folds[alone]], nothing - 1, folds[alone]], axis=1))
-        chips.append(np.stack([nothing, won[alone]], axis=1))
+        chips.append(np.stack([nothing, won[alone], nothing, nothing], axis=1))
         for which, nodes in enumerate((showdowns, folds[alone])):
             begins[player, which] = before + np.searchsorted(nodes, entry_node)
             before += len(nodes)
-    return np.concatenate(parts).astype(np.int32), np.concatenate(chips), begins
+    values = np.concatenate(chips)
+    win, _, tie, lose = values.T
+    if not (tie.any() or (win + lose).any()):
+        values = np.ascontiguousarray(values[:, :2])
+    return np.concatenate(parts).astype(np.int32), values, begins
 
 
 def _partners(

@@ -26,17 +26,31 @@ def naive_fold_values(own: Sequence[Hand], reach: Vector) -> Vector:
     return values
 
 
-def naive_showdown_values(rules: PokerRules, board: Hand, own: Sequence[Hand], reach: Vector) -> Vector:
-    """Return for each own hand the reach of the hands that it beats, less that of the hands it loses to."""
+def naive_showdown_payoffs(
+    rules: PokerRules, board: Hand, own: Sequence[Hand], reach: Vector, win: float, tie: float, lose: float
+) -> Vector:
+    """Return what each own hand gets from the hands that it beats, ties with and loses to."""
     strength = {hand: showdown_strength(rules, hand, board) for hand in {*own, *reach}}
-    values = {}
+    values = dict.fromkeys(own, 0.0)
     for mine in own:
-        total = 0.0
         for theirs, x in reach.items():
-            if not set(mine) & set(theirs):
-                total += x * ((strength[mine] > strength[theirs]) - (strength[mine] < strength[theirs]))
-        values[mine] = total
+            if set(mine) & set(theirs):
+                continue
+            if strength[mine] == strength[theirs]:
+                values[mine] += x * tie
+            else:
+                values[mine] += x * (win if strength[mine] > strength[theirs] else lose)
     return values
+
+
+Pay = Callable[[int, str, float, bool], float]
+"""What a player gets: who, "win", "tie", "lose", "fold" or "opponent folds", the stake, and whether public
+cards were dealt by then."""
+
+
+def plain_pay(player: int, how: str, stake: float, dealt: bool) -> float:
+    """Plain poker."""
+    return {"win": stake, "tie": 0.0, "lose": -stake, "fold": -stake, "opponent folds": stake}[how]
 
 
 @dataclass
@@ -53,6 +67,7 @@ class NaiveWalk:
         see: what a player sees of (player, round, hand, board): everything, or a bucket. Where several hands
             or boards look alike, each counts as often as chance deals it.
         merges: whether `see` makes hands look alike.
+        pay: what players get at leaves.
     """
 
     rules: PokerRules
@@ -63,6 +78,7 @@ class NaiveWalk:
     averages: Table = field(default_factory=dict)
     see: Callable[[int, int, Hand, Hand], Hashable] = lambda player, round_index, hand, board: (hand, board)
     merges: bool = False
+    pay: Pay = plain_pay
 
     def values(self, player: int, mode: str, step: Sequence[float] = (1, 1, 0, 1, 0)) -> Vector:
         """Return what each hand of a player is worth at the root, in chips against the range it meets."""
@@ -104,15 +120,16 @@ class NaiveWalk:
     ) -> Vector:
         own, other = reach[player], reach[1 - player]
         if state.is_over and not state.is_showdown:
-            chips = float(state.payoffs()[player])
+            how = "fold" if state.folded[player] else "opponent folds"
+            chips = self.pay(player, how, float(abs(state.payoffs()[player])), self._is_dealt(board))
             return {hand: chips * x for hand, x in naive_fold_values(list(own), other).items()}
         last_round = self.rules.num_rounds - 1
         if round_index < (last_round if state.is_over else state.round):
             return self._deal(state, round_index + 1, board, reach, player, mode, step, chance)
         if state.is_over:
-            stake = min(state.spent)
-            values = naive_showdown_values(self.rules_at_showdown, board, list(own), other)
-            return {hand: stake * x for hand, x in values.items()}
+            stake, dealt = float(min(state.spent)), self._is_dealt(board)
+            win, tie, lose = (self.pay(player, how, stake, dealt) for how in ("win", "tie", "lose"))
+            return naive_showdown_payoffs(self.rules_at_showdown, board, list(own), other, win, tie, lose)
         actor, actions = state.player, legal_actions(state)
         seen = {
             hand: (actor, state.betting, self.see(actor, round_index, hand, board)) for hand in reach[actor]
@@ -145,6 +162,10 @@ class NaiveWalk:
         """The rules with the cards of the starting board counted in."""
         first, *later = self.rules.num_board_cards
         return replace(self.rules, num_board_cards=(first + len(self.board), *later))
+
+    def _is_dealt(self, board: Hand) -> bool:
+        """Whether public cards lie on the table, or the game has none to wait for."""
+        return len(board) > 0 or sum(self.rules.num_board_cards) == 0
 
     def _update(
         self, infoset: InfoSet, gains: list[float], played: list[float], step: Sequence[float]
