@@ -4,33 +4,32 @@ Steps: count the game's work as betting nodes x canonical hands over all rounds,
 time the real thing on a game that is small but alike; scale. The pace differs from game to game with
 the hands at a board and with what fits into caches, so the figure is good to a factor of two or so.
 
-An agent that looks at the betting alone needs no tables and is measured sub-game by sub-game where the hands
-of the whole game do not fit (`errai.response.subgames`); then one of its sub-games is the sample.
+Where the hands of the whole game do not fit, any strategy is measured sub-game by sub-game
+(`errai.response.subgames`); then one of its sub-games is the sample.
 """
 
-import os
 import time
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
+from errai.engine._blocks import ENTRY_NODE, ENTRY_PARENT
 from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_tables
+from errai.engine.section import given_slice
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
-from errai.memory import available_memory
+from errai.memory import available_memory, num_cores
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
-from errai.strategy.simple import ActionRule
-from errai.tables.layout import Floats
+from errai.strategy.played import Play, RulePlay
 from errai.tree.bet_menu import BetMenu
-from errai.tree.betting_tree import CHANCE
+from errai.tree.betting_tree import DECISION
 from errai.tree.cells import game_cells_bytes
 from errai.tree.size import GameSize, game_size
-from errai.tree.subgame import subgame_cells
 
 
 @dataclass(frozen=True)
@@ -109,76 +108,119 @@ def memory_needed(counted: GameSize, game: PokerRules) -> tuple[int, int]:
     return tables, game_cells_bytes(Deals(game))
 
 
-def falls_apart(game: Game) -> TypeGuard[PokerRules]:
-    """Return whether a game can be measured sub-game by sub-game."""
-    return isinstance(game, PokerRules) and game.num_rounds >= 2 and game.num_board_cards[1] > 0
-
-
 def goes_by_subgames(game: Game, menu: BetMenu | None = None) -> bool:
-    """Return whether an agent without tables must be measured sub-game by sub-game."""
-    if not falls_apart(game):
+    """Return whether a game must be measured sub-game by sub-game: its hands do not fit at once."""
+    if not isinstance(game, PokerRules) or subgames.cut_round(game) is None:
         return False
     return 2 * sum(memory_needed(game_size(game, menu), game)) > available_memory()
 
 
 def estimate_by_subgames(
-    game: PokerRules, rule: ActionRule, menu: BetMenu | None = None, num_threads: int | None = None
+    tree: PublicTree, plays: tuple[Play, Play], num_threads: int | None = None
 ) -> Estimate:
-    """Estimate the exploitability of an agent that looks at the betting alone, sub-game by sub-game.
+    """Estimate an exploitability that is measured sub-game by sub-game.
 
     Times the hands of one board and the smallest of the sub-games there, and scales by betting nodes x
-    canonical hands. Branches that the agent never takes are left out, as they will be.
+    canonical hands. Entries that the opponent reaches with no hand are left out, as they will be.
 
     Args:
-        game: a game that `goes_by_subgames`.
-        rule: the agent.
-        menu: bet sizes of a no-limit game.
+        tree: a game that `goes_by_subgames`.
+        plays: what each position plays.
         num_threads: all cores without it.
     """
-    threads = num_threads or os.cpu_count() or 1
-    estimate_exploitability(load_game("kuhn"))  # kernels may have to be compiled
+    threads = num_threads or num_cores()
+    response = subgames.SubgameResponse(tree, plays)
+    board = response.num_boards // 2
+    first_round, num_rounds = response.cut.round, tree.rules.num_rounds
+    response.walk_entries(0, response.prepare_board(0), (0, 0))  # kernels may have to be compiled
     began = time.perf_counter()
-    response = subgames.SubgameResponse(game, rule, menu, threads, None, None)
-    preparation = time.perf_counter() - began
-    board = response.cut.num_boards // 2
-    began = time.perf_counter()
-    cells = subgame_cells(response.cut, board)
+    walk = response.prepare_board(board)
     building = time.perf_counter() - began
-    num_cells = sum(cells.num_cells(0, r) for r in range(cells.num_rounds))
-    all_cells = sum(response.deals.num_rows(r) for r in range(1, game.num_rounds))
-    nodes = {
-        (player, entry): number
-        for player in (0, 1)
-        for entry, number in _live_nodes(response, player).items()
-    }
+    cells = np.array([walk.plan.cells.num_cells(0, r) for r in range(num_rounds - first_round)])
+    rows = np.array([response.deals.num_rows(r) for r in range(first_round, num_rounds)], dtype=object)
+    nodes = [_walked_nodes(response, player) for player in (0, 1)]
+    entries = walk.plan.entries(0)
+    sizes = {e: int(sum((of[e - entries[0]] * cells).sum() for of in nodes)) for e in range(*entries)}
+    live = [entry for entry, size in sizes.items() if size > 0]
     pace = 0.0
-    if nodes:
-        player, entry = min(nodes, key=lambda subgame: nodes[subgame])
+    if live:
+        sample = min(live, key=lambda entry: sizes[entry])
         began = time.perf_counter()
-        response.subgame_values(player, entry, cells)
-        pace = (time.perf_counter() - began) / nodes[player, entry]
-    walking = pace * sum(nodes.values())
-    arrays: list[Floats] = [*cells.players[0], *cells.boards]
+        response.walk_entries(board, walk, (sample, sample + 1))
+        pace = (time.perf_counter() - began) / sizes[sample]
+    steps = int(sum((of.sum(axis=0) * rows).sum() for of in nodes))
+    all_cells = int(rows.sum())
+    given = 2 * sum(array.nbytes for array in response.reach)
     return Estimate(
-        steps=all_cells * sum(nodes.values()),
-        seconds=preparation + (2 * building + walking) * all_cells / num_cells / threads,
+        steps=steps,
+        seconds=(building * all_cells / int(cells.sum()) + pace * steps) / threads,
         num_threads=threads,
-        sample=f"board {board + 1:,} of {response.cut.num_boards:,}",
+        sample=f"board {board + 1:,} of {response.num_boards:,}",
         table_bytes=0,
-        hand_bytes=threads * sum(array.nbytes for array in arrays),
+        hand_bytes=threads * walk.nbytes + given,
         free_bytes=available_memory(),
     )
 
 
-def _live_nodes(response: "subgames.SubgameResponse", player: int) -> dict[int, int]:
-    """Return the betting nodes below each entry that the agent lets its opponent reach."""
-    reach = response.reach(1 - player)
-    closing = np.flatnonzero(response.tree.kind[: response.cut.trunk_end] == CHANCE)
-    return {
-        entry: response.subtree(player, entry)[0].num_nodes
-        for entry, node in enumerate(closing)
-        if reach[node] > 0
-    }
+def _walked_nodes(response: "subgames.SubgameResponse", player: int) -> npt.NDArray[np.int64]:
+    """Return the betting nodes that a position's walk visits: int64[entries at the cut, rounds below].
+
+    An entry is walked unless the opponent is known never to get there: by the reach at the cut, and below it
+    by the probabilities of one who looks at no cards.
+    """
+    tree, opponent = response.tree, 1 - player
+    plan, first_round = tree.walk.plan, response.cut.round
+    first, last = response.trunk.entries(first_round)
+    reach = response.reach[opponent].reshape(-1)
+    is_live = np.zeros(len(plan.entries) - 1, dtype=bool)
+    boards = range(*response.trunk.boards(first_round))
+    for board in boards:
+        part = given_slice(response.trunk, response.cut, reach, opponent, board).reshape(last - first, -1)
+        is_live[first:last] |= part.any(axis=1)
+    chances = _node_chances(tree, response.plays[opponent], opponent)
+    origin = np.arange(len(plan.entries) - 1)
+    nodes = np.zeros((last - first, tree.rules.num_rounds - first_round), dtype=np.int64)
+    for r in range(first_round, tree.rules.num_rounds):
+        for entry in range(int(plan.round_entry[r]), int(plan.round_entry[r + 1])):
+            if r > first_round:
+                above = _entry_of(tree, int(plan.entries[entry, ENTRY_PARENT]))
+                origin[entry] = origin[above]
+                is_live[entry] = is_live[above] and _is_reached(tree, chances, entry)
+            if is_live[entry]:
+                size = int(plan.entries[entry + 1, ENTRY_NODE] - plan.entries[entry, ENTRY_NODE])
+                nodes[origin[entry] - first, r - first_round] += size
+    return nodes
+
+
+def _entry_of(tree: PublicTree, node: int) -> int:
+    """Return the entry that a node descends from in its round."""
+    return int(np.searchsorted(tree.walk.plan.entries[:-1, ENTRY_NODE], node, side="right")) - 1
+
+
+def _node_chances(tree: PublicTree, play: Play, player: int) -> npt.NDArray[np.float64] | None:
+    """Return how likely a rule takes the action that leads to each node; None where hands decide."""
+    if not isinstance(play, RulePlay):
+        return None
+    chances = np.ones(tree.betting.num_nodes)
+    before = np.concatenate([[0], np.cumsum(tree.walk.num_slots[player])])
+    for node in np.flatnonzero((tree.betting.kind == DECISION) & (tree.betting.player == player)).tolist():
+        children = tree.betting.children(node)
+        begin = int(before[tree.betting.round[node]]) + int(tree.walk.slot[node])
+        chances[children.start : children.stop] = play.chances[begin : begin + len(children)]
+    return chances
+
+
+def _is_reached(tree: PublicTree, chances: npt.NDArray[np.float64] | None, entry: int) -> bool:
+    """Return whether a rule's own actions in the round before lead to an entry."""
+    if chances is None:
+        return True
+    node = int(tree.walk.plan.entries[entry, ENTRY_PARENT])
+    stop = int(tree.walk.plan.entries[_entry_of(tree, node), ENTRY_NODE])
+    while node > stop:
+        if chances[node] == 0:
+            return False
+        node = int(tree.betting.parent[node])
+    return True
 
 
 def _num_steps(counted: GameSize) -> int:

@@ -16,7 +16,9 @@ that the opponent reaches with no hand are left out.
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from errai.engine.public_tree import PublicTree
 from errai.engine.root import Pair, Root
 from errai.engine.section import (
     BEST,
+    PLAY,
     REACH,
     VALUES,
     CutPlace,
@@ -34,13 +37,13 @@ from errai.engine.section import (
     walk_section,
     whole_section,
 )
-from errai.engine.workspace import make_buffers
+from errai.engine.workspace import Buffers, make_buffers
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
 from errai.strategy.played import Play, join_plays
-from errai.tables.layout import Floats
+from errai.tables.layout import Floats, Tables
 from errai.tree.cells import cells_below
 from errai.tree.subgame import boards_below, first_boards
 
@@ -49,6 +52,8 @@ SAVE_EVERY = 50
 
 DTYPE = np.dtype(np.float64)
 
+MODE_NAMES = {BEST: "best-response", PLAY: "play"}
+
 
 def cut_round(rules: PokerRules) -> int | None:
     """Return the first round after a game's first that deals public cards; None where none does."""
@@ -56,6 +61,27 @@ def cut_round(rules: PokerRules) -> int | None:
         if rules.num_board_cards[r] > 0:
             return r
     return None
+
+
+class BoardWalk(NamedTuple):
+    """What the walk of one board of the cut needs.
+
+    Attributes:
+        plan: its boards and hands.
+        tables: what both positions play there.
+        buffers: of the walk.
+    """
+
+    plan: Plan
+    tables: Tables
+    buffers: Buffers
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are in memory while the board is walked, what both positions play apart."""
+        cells, arrays = self.plan.cells, self.plan.bucketed_arrays
+        parts = [*cells.players[0], *cells.boards, *arrays, *self.tables.bucket, *self.tables[4:6]]
+        return sum(array.nbytes for array in parts) + self.buffers.nbytes
 
 
 class SubgameResponse:
@@ -70,8 +96,14 @@ class SubgameResponse:
         values: [position] what a best response wins there.
     """
 
-    def __init__(self, tree: PublicTree, plays: tuple[Play, Play]) -> None:
-        """Make the trunk and take reach down to the cut."""
+    def __init__(self, tree: PublicTree, plays: tuple[Play, Play], mode: int = BEST) -> None:
+        """Make the trunk and take reach down to the cut.
+
+        Args:
+            tree: a game that deals public cards after its first round.
+            plays: what each position plays.
+            mode: BEST for best responses, PLAY for what the plays themselves win.
+        """
         first_below = cut_round(tree.rules)
         if first_below is None:
             raise UsageError(
@@ -79,6 +111,7 @@ class SubgameResponse:
                 "no round after its first deals public cards"
             )
         self.tree, self.plays, self.deals = tree, plays, Deals(tree.rules)
+        self.mode = mode
         self.cut = CutPlace(first_below, dealt=True)
         # Built here once: threads would build them at the same time.
         self.deals.boards.cards(self.deals.board_round(tree.rules.num_rounds - 1))
@@ -108,7 +141,8 @@ class SubgameResponse:
     def fingerprint(self) -> str:
         """Two computations with the same one have the same values."""
         tree = self.tree
-        what = f"{tree.game!r} {tree.menu!r} {self.cut} " + " ".join(play.fingerprint for play in self.plays)
+        about = f"{tree.game!r} {tree.menu!r} {tree.payoffs.describe()} {self.cut} {self.mode} "
+        what = about + " ".join(play.fingerprint for play in self.plays)
         return hashlib.blake2b(what.encode(), digest_size=16).hexdigest()
 
     def _walk_trunk(self, stage: int) -> Pair:
@@ -118,7 +152,7 @@ class SubgameResponse:
             whole_section(self.trunk, self.cut),
             stage,
             (0, 2),
-            np.full((2, self.trunk.num_rounds), BEST, dtype=np.uint8),
+            np.full((2, self.trunk.num_rounds), self.mode, dtype=np.uint8),
             self._tables,
             self._buffers,
             self._root.initial,
@@ -139,21 +173,30 @@ class SubgameResponse:
         """Return whether any hand of either position reaches any sub-game of a board."""
         return any(reach.any() for reach in self.board_slices(self.reach, board))
 
-    def walk_board(self, board: int) -> None:
-        """Find what best responses of both positions win below all entries at one board of the cut."""
-        if not self.is_live(board):
-            return
+    def prepare_board(self, board: int) -> BoardWalk:
+        """Make the hands of one board of the cut and of all that follow it, and look up what is played."""
         cells = cells_below(self.deals, self.cut.round, board)
         plan = Plan(self.tree.walk, cells, DTYPE)
         boards = boards_below(self.deals, self.cut.round, board)
+        tables = join_plays(*(play.bind(cells, boards, DTYPE) for play in self.plays))
+        return BoardWalk(plan, tables, make_buffers(plan, with_slots=True))
+
+    def walk_board(self, board: int) -> None:
+        """Find what both positions win below all entries at one board of the cut."""
+        if self.is_live(board):
+            self.walk_entries(board, self.prepare_board(board))
+
+    def walk_entries(self, board: int, walk: BoardWalk, entries: tuple[int, int] | None = None) -> None:
+        """Walk below some entries of a board, all of them unless said otherwise."""
+        section = whole_section(walk.plan)
         walk_section(
-            plan,
-            whole_section(plan),
+            walk.plan,
+            section if entries is None else replace(section, entries=entries),
             VALUES,
             (0, 2),
-            np.full((2, plan.num_rounds), BEST, dtype=np.uint8),
-            join_plays(*(play.bind(cells, boards, DTYPE) for play in self.plays)),
-            make_buffers(plan, with_slots=True),
+            np.full((2, walk.plan.num_rounds), self.mode, dtype=np.uint8),
+            walk.tables,
+            walk.buffers,
             self.board_slices(self.reach, board),
             self.board_slices(self.values, board),
         )
@@ -180,7 +223,23 @@ def exploitability_by_subgames(
         keep_in: a folder in which what is done is kept and found again.
         report: called with (boards done, boards in all).
     """
-    response = SubgameResponse(tree, plays)
+    modes = [BEST] if tree.payoffs.is_zero_sum else [BEST, PLAY]
+    found = []
+    for i, mode in enumerate(modes):
+
+        def tell(done: int, total: int, before: int = i) -> None:
+            if report is not None:
+                report(before * total + done, len(modes) * total)
+
+        found.append(_walk_all(SubgameResponse(tree, plays, mode), num_threads, keep_in, tell))
+    own = None if tree.payoffs.is_zero_sum else found[1]
+    return Exploitability(found[0], tree.game.big_blind, tree.payoffs.describe(), own)
+
+
+def _walk_all(
+    response: SubgameResponse, num_threads: int, keep_in: Path | None, report: Callable[[int, int], None]
+) -> tuple[float, float]:
+    """Walk every board that is not kept already; returns what each position wins."""
     kept = _KeptValues(response, keep_in)
     total = response.num_boards
     done = 0
@@ -190,13 +249,11 @@ def exploitability_by_subgames(
             if not kept.read(first, last):
                 for _ in pool.map(response.walk_board, range(first, last)):
                     done += 1
-                    if report is not None:
-                        report(done, total)
+                    report(done, total)
                 kept.write(first, last)
             done = last
-            if report is not None:
-                report(done, total)
-    return Exploitability(response.root_values(), tree.game.big_blind)
+            report(done, total)
+    return response.root_values()
 
 
 class _KeptValues:
@@ -235,7 +292,11 @@ class _KeptValues:
             )
 
     def _path(self, first: int, last: int) -> Path | None:
-        return None if self.folder is None else self.folder / f"boards-{first:06d}-{last:06d}.array"
+        return (
+            None
+            if self.folder is None
+            else self.folder / f"{MODE_NAMES[self.response.mode]}-{first:06d}-{last:06d}.array"
+        )
 
     def _parts(self, first: int, last: int) -> list[Floats]:
         """Return the values of some boards, position by position."""

@@ -17,8 +17,11 @@ from errai.array_file import (
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.catalogue import Game, describe_rules, restore_rules
+from errai.games.deals import Deals
 from errai.games.payoffs import PLAIN, Payoffs
+from errai.strategy.bucketed import BucketStrategy, find_abstraction
 from errai.strategy.strategy import Strategy
+from errai.tables.bucket_layout import bucket_layout
 from errai.tree.bet_menu import BetMenu
 
 _STRATEGY = "strategy"
@@ -45,13 +48,33 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
     )
 
 
-def read_strategy(path: str | Path) -> Strategy:
-    """Read a strategy that `Strategy.save` wrote."""
+def save_bucket_strategy(strategy: BucketStrategy, path: str | Path) -> None:
+    """Write a strategy of buckets; the abstraction stays where it is and is named."""
+    tree = strategy.tree
+    about = describe_game(strategy.game, tree.menu, tree.payoffs)
+    about["abstraction"] = strategy.describe_abstraction(path)
+    write_array(
+        path,
+        strategy.tables,
+        name=_STRATEGY,
+        units="weight",
+        fingerprint=_fingerprint_of(about),
+        notes=about,
+    )
+
+
+def read_strategy(path: str | Path) -> Strategy | BucketStrategy:
+    """Read a strategy that its `save` wrote."""
     _verify_array(path)
     header, tables = read_array(path)
     _verify_strategy(header, path)
     game, menu = restore_game(header.notes)
     tree = PublicTree.of(game, menu, restore_payoffs(header.notes))
+    if "abstraction" in header.notes:
+        saved = find_abstraction(header.notes["abstraction"], path)
+        pair = (saved.abstraction, saved.abstraction)
+        first, _ = bucket_layout(tree.walk, Deals(tree.rules), pair).num_slots
+        return BucketStrategy(tree, saved, (tables[:first], tables[first:]))
     first, second = tree.layout.num_slots
     if header.shape != (first + second,):
         raise UsageError(f"'{path}' has {header.shape} numbers, where '{game.name}' needs {first + second:,}")

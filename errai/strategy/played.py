@@ -5,6 +5,7 @@ of its own boards are, and which buckets its own hands have. A `Play` answers th
 that a strategy of any size can be measured with the hands of one sub-game in memory at a time.
 """
 
+import threading
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +15,10 @@ import numpy.typing as npt
 
 from errai.array_file import checksum
 from errai.engine._walk import BUCKETS, CELLS, ONE
+from errai.games.rules import PokerRules
+from errai.tables.bucket_layout import BucketLayout
 from errai.tables.layout import Floats, TableLayout, Tables
+from errai.tree.buckets import AbstractionPair, Buckets, bucketed_rounds, game_buckets
 from errai.tree.cells import Cells
 from errai.tree.subgame import BoardRanges
 from errai.tree.walk import WalkTree
@@ -140,4 +144,63 @@ class TablePlay:
             np.concatenate(rows),
             np.concatenate(buckets) if buckets else _NO_BUCKETS,
             np.where(kinds, BUCKETS, CELLS).astype(np.uint8),
+        )
+
+
+class BucketLookup:
+    """The buckets of any cells, looked up once for both positions."""
+
+    def __init__(self, rules: PokerRules, abstractions: AbstractionPair) -> None:
+        self.rules, self.abstractions = rules, abstractions
+        self._bucketed = bucketed_rounds(rules, abstractions)
+        self._last = threading.local()
+
+    def of(self, cells: Cells) -> Buckets:
+        """Return the buckets of some cells; those of the last that this thread asked for are kept."""
+        if getattr(self._last, "cells", None) is not cells:
+            self._last.buckets = game_buckets(cells, self.rules, self.abstractions, self._bucketed)
+            self._last.cells = cells
+        buckets: Buckets = self._last.buckets
+        return buckets
+
+
+@dataclass(frozen=True, eq=False)
+class BucketPlay:
+    """A position that plays a table of buckets and asks its abstraction for the bucket of a hand.
+
+    Attributes:
+        layout: of the table.
+        lookup: the abstractions of both positions.
+        player: the position.
+        table: float[slots].
+        abstraction_fingerprint: tells one abstraction from another.
+    """
+
+    layout: BucketLayout
+    lookup: BucketLookup
+    player: int
+    table: Floats
+    abstraction_fingerprint: str
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The checksum of the table and of its abstraction."""
+        return checksum(f"{checksum(self.table.data)} {self.abstraction_fingerprint}".encode())
+
+    def bind(self, cells: Cells, boards: BoardRanges, dtype: np.dtype[Any]) -> BoundPlay:
+        """Look up the buckets of all cells of some boards."""
+        layout, player = self.layout, self.player
+        rounds = slice(boards.first_round, boards.first_round + cells.num_rounds)
+        num_boards = np.diff(cells.links.round_board)
+        maps = self.lookup.of(cells).maps[player]
+        bucket = np.zeros(int(cells.players[player].cell_begin[-1]), dtype=np.int32)
+        for r, found in maps.items():
+            first = int(cells.players[player].cell_begin[cells.links.round_board[r]])
+            bucket[first : first + len(found)] = found
+        return BoundPlay(
+            self.table.astype(dtype, copy=False),
+            np.repeat(layout.begin[player, rounds], num_boards),
+            np.repeat(layout.rows[player, rounds], num_boards),
+            bucket,
+            np.where(layout.bucketed[player, rounds], BUCKETS, CELLS).astype(np.uint8),
         )

@@ -54,16 +54,10 @@ class Strategy:
         """
         node = find_node(self.tree, betting)
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-        cards = self.game.deck.parse(hand + board)
-        num_hole, num_board = self.game.num_hole_cards, self.game.num_board_cards_by(round_index)
-        if len(cards) != num_hole + num_board:
-            raise UsageError(
-                f"'{hand}' and board '{board}' do not fit round {round_index + 1} of '{self.game.name}': "
-                f"{num_hole} hole cards and {num_board} board cards are allowed"
-            )
+        cards, num_hole = verified_cards(self.game, round_index, hand, board), self.game.num_hole_cards
         board_number, cell = find_cell(self.tree, player, round_index, cards[:num_hole], cards[num_hole:])
         weights = self.weights(player, node, board_number)[:, cell]
-        return dict(zip(action_names(self.tree, node), _normalised(weights).tolist(), strict=True))
+        return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
 
     def save(self, path: str | Path) -> None:
         """Write the strategy as one file, which `errai.load_strategy` reads."""
@@ -161,7 +155,20 @@ def find_cell(
     return board_number, tree.cells.find_cell(player, board_number, renamed)
 
 
-def _normalised(weights: Floats) -> npt.NDArray[np.float64]:
+def verified_cards(game: PokerRules, round_index: int, hand: str, board: str) -> list[int]:
+    """Return hole cards and board that are given as text, refusing those that do not fit a round."""
+    cards = list(game.deck.parse(hand + board))
+    num_hole, num_board = game.num_hole_cards, game.num_board_cards_by(round_index)
+    if len(cards) != num_hole + num_board:
+        raise UsageError(
+            f"'{hand}' and board '{board}' do not fit round {round_index + 1} of '{game.name}': "
+            f"{num_hole} hole cards and {num_board} board cards are allowed"
+        )
+    return cards
+
+
+def normalised(weights: Floats) -> npt.NDArray[np.float64]:
+    """Return probabilities in proportion to the positive part; uniform ones where there is none."""
     positive = np.maximum(weights.astype(np.float64), 0)
     total = positive.sum()
     return positive / total if total > 0 else np.full(len(weights), 1 / len(weights))

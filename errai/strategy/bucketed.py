@@ -1,0 +1,161 @@
+"""A strategy of buckets whose game's hands never fit into memory at once, such as limit hold'em's.
+
+Its tables have a row for each bucket, and a saved abstraction says which bucket a hand has. It is asked like
+any strategy; it is measured sub-game by sub-game.
+
+On disk it is one array file that names the abstraction's folder and fingerprint. The folder is looked for
+where it was, and beside the strategy's own file; one with another fingerprint is refused.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.abstraction.abstraction import read_manifest
+from errai.abstraction.load import load_abstraction
+from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
+from errai.games.deals import Deals
+from errai.games.rules import PokerRules
+from errai.memory import verify_memory
+from errai.strategy.played import BucketLookup, BucketPlay, Play
+from errai.strategy.strategy import action_names, find_node, normalised, verified_cards
+from errai.tables.bucket_layout import BucketLayout, bucket_layout
+from errai.tables.layout import Floats
+from errai.tree.buckets import CardAbstraction
+from errai.tree.cells import Cells, cells_below
+
+
+@dataclass(frozen=True, eq=False)
+class SavedAbstraction:
+    """An abstraction and where it was found.
+
+    Attributes:
+        folder: where it lies.
+        fingerprint: of everything that decided its buckets.
+        abstraction: what answers.
+    """
+
+    folder: Path
+    fingerprint: str
+    abstraction: CardAbstraction
+
+    @staticmethod
+    def open(folder: str | Path) -> "SavedAbstraction":
+        """Open a folder of `errai abstract build`."""
+        abstraction = load_abstraction(folder)
+        return SavedAbstraction(Path(folder), read_manifest(Path(folder))["fingerprint"], abstraction)
+
+
+@dataclass(frozen=True, eq=False)
+class BucketStrategy:
+    """What to play in both positions, by bucket.
+
+    Attributes:
+        tree: the game; its hands are never asked for.
+        saved: the abstraction of both positions.
+        tables: [position] float[slots] played in proportion to the positive part.
+    """
+
+    tree: PublicTree
+    saved: SavedAbstraction
+    tables: tuple[Floats, Floats]
+
+    def __post_init__(self) -> None:
+        for position, table in enumerate(self.tables):
+            if table.shape != (self.layout.num_slots[position],):
+                raise UsageError(
+                    f"a table of {table.shape} does not fit position {position} of '{self.game.name}': "
+                    f"expected {self.layout.num_slots[position]:,} numbers"
+                )
+
+    @staticmethod
+    def uniform(tree: PublicTree, folder: str | Path, dtype: npt.DTypeLike = np.float32) -> "BucketStrategy":
+        """Return the strategy that plays every action alike, to be filled."""
+        saved = SavedAbstraction.open(folder)
+        layout = bucket_layout(tree.walk, Deals(tree.rules), (saved.abstraction, saved.abstraction))
+        num_bytes = sum(layout.num_slots) * np.dtype(dtype).itemsize
+        verify_memory(num_bytes, f"a strategy of '{tree.rules.name}' ({sum(layout.num_slots):,} slots)")
+        return BucketStrategy(tree, saved, layout.zeros(dtype))
+
+    @property
+    def game(self) -> PokerRules:
+        """The rules of the game."""
+        return self.tree.rules
+
+    @cached_property
+    def layout(self) -> BucketLayout:
+        """Where the slots of the tables are."""
+        return bucket_layout(self.tree.walk, self._deals, (self.saved.abstraction, self.saved.abstraction))
+
+    @cached_property
+    def plays(self) -> tuple[Play, Play]:
+        """What each position plays, at any boards."""
+        lookup = BucketLookup(self.game, (self.saved.abstraction, self.saved.abstraction))
+        first, second = (
+            BucketPlay(self.layout, lookup, q, self.tables[q], self.saved.fingerprint) for q in (0, 1)
+        )
+        return first, second
+
+    @cached_property
+    def _deals(self) -> Deals:
+        return Deals(self.game)
+
+    def probabilities(self, betting: str, hand: str, board: str = "") -> dict[str, float]:
+        """Return the probability of each action of the player to act; arguments as for any strategy."""
+        node = find_node(self.tree, betting)
+        player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
+        cards = verified_cards(self.game, round_index, hand, board)
+        if self.layout.bucketed[player, round_index]:
+            row = int(
+                self.saved.abstraction.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0]
+            )
+        else:
+            row = self._cell(player, cards)
+        rows = int(self.layout.rows[player, round_index])
+        begin = int(self.layout.begin[player, round_index]) + int(self.tree.walk.slot[node]) * rows
+        names = action_names(self.tree, node)
+        weights = self.tables[player][begin : begin + len(names) * rows].reshape(-1, rows)[:, row]
+        return dict(zip(names, normalised(weights).tolist(), strict=True))
+
+    def _cell(self, player: int, cards: list[int]) -> int:
+        """Return the cell of a hand in a round that has one board and no buckets."""
+        return self._first_cells.find_cell(player, 0, cards[: self.game.num_hole_cards])
+
+    @cached_property
+    def _first_cells(self) -> Cells:
+        return cells_below(self._deals, 0, 0, last_round=0)
+
+    def save(self, path: str | Path) -> None:
+        """Write the strategy as one file, which `errai.load_strategy` reads."""
+        from errai.strategy.files import save_bucket_strategy
+
+        save_bucket_strategy(self, path)
+
+    def describe_abstraction(self, path: str | Path) -> dict[str, Any]:
+        """Return what a strategy file at `path` says of the abstraction."""
+        return {
+            "folder": str(self.saved.folder.absolute()),
+            "beside": os.path.relpath(self.saved.folder.absolute(), Path(path).absolute().parent),
+            "fingerprint": self.saved.fingerprint,
+        }
+
+
+def find_abstraction(about: dict[str, Any], path: str | Path) -> SavedAbstraction:
+    """Open the abstraction that a strategy file names, where it was or beside the file."""
+    folders = [Path(path).absolute().parent / about["beside"], Path(about["folder"])]
+    for folder in folders:
+        if folder.is_dir():
+            saved = SavedAbstraction.open(folder)
+            if saved.fingerprint == about["fingerprint"]:
+                return saved
+            raise UsageError(
+                f"'{path}' was made with another abstraction than '{folder}': its fingerprint is "
+                f"'{about['fingerprint']}', not '{saved.fingerprint}'"
+            )
+    raise UsageError(f"the abstraction of '{path}' was not found in '{folders[0]}' or '{folders[1]}'")

@@ -1,0 +1,69 @@
+"""Where the slots of bucketed tables are, said without the hands of the game.
+
+In a bucketed round all boards share the buckets, so two numbers say where its slots are. A round without
+buckets has a row for each cell, which works here only where the round has one board, as before the flop.
+So the layout of a game whose hands never fit into memory at once is still a few numbers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.errors import UsageError
+from errai.games.deals import Deals
+from errai.tables.layout import Floats
+from errai.tree.buckets import AbstractionPair, bucketed_rounds
+from errai.tree.walk import WalkTree
+
+
+@dataclass(frozen=True, eq=False)
+class BucketLayout:
+    """The places of slots by round: decision by decision, action by action, row by row.
+
+    Attributes:
+        begin: int64[2, R] where the slots of each round begin.
+        rows: int64[2, R] rows of each round.
+        bucketed: bool[2, R] whether rows are buckets, or the cells of the round's only board.
+        num_slots: [player] slots in all.
+    """
+
+    begin: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    bucketed: npt.NDArray[np.bool_]
+    num_slots: tuple[int, int]
+
+    def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
+        """Allocate a table of zeros for both players."""
+        return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)
+
+
+def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -> BucketLayout:
+    """Lay out the tables of two positions.
+
+    Args:
+        walk: the betting.
+        deals: the game's cards.
+        abstractions: [position] what each sees; None for everything.
+    """
+    num_rounds = deals.rules.num_rounds
+    bucketed = np.zeros((2, num_rounds), dtype=bool)
+    rows = np.zeros((2, num_rounds), dtype=np.int64)
+    for q, rounds in enumerate(bucketed_rounds(deals.rules, abstractions)):
+        abstraction = abstractions[q]
+        for r in range(num_rounds):
+            bucketed[q, r] = r in rounds
+            if r in rounds and abstraction is not None:
+                rows[q, r] = abstraction.num_buckets(r, q)
+            elif deals.num_boards(r) == 1:
+                rows[q, r] = deals.num_rows(r)
+            else:
+                raise UsageError(
+                    f"round {r} of '{deals.rules.name}' has {deals.num_rows(r):,} hands at "
+                    f"{deals.num_boards(r):,} boards: it must have buckets where the hands of the game do "
+                    "not fit into memory"
+                )
+    sizes = rows * walk.num_slots
+    begin = np.cumsum(sizes, axis=1) - sizes
+    first, second = sizes.sum(axis=1).tolist()
+    return BucketLayout(begin, rows, bucketed, (first, second))
