@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from errai.runs.run import solve as solve
     from errai.runs.spot import solve_spot as solve_spot
     from errai.solvers.matrix import solve_matrix as solve_matrix
+    from errai.solvers.update_rules import UpdateRule as UpdateRule
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
 
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Payoffs": "errai.games.payoffs",
+    "UpdateRule": "errai.solvers.update_rules",
     "UsageError": "errai.errors",
     "abstract": "errai.abstraction.build",
     "load_abstraction": "errai.abstraction.load",

@@ -1,7 +1,11 @@
 """The CFR family through the production loop: published values, targets, abstraction, refusals."""
 
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from naive.traversal import NaiveWalk
@@ -9,17 +13,20 @@ from naive.traversal import NaiveWalk
 import errai
 from errai.cards.deck import Deck
 from errai.engine.public_tree import PublicTree
+from errai.engine.traversal import LEARN
 from errai.errors import UsageError
 from errai.games.betting import replay
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
 from errai.response.subgames import exploitability_by_subgames
 from errai.runs.run import Run
-from errai.solvers.solve import Solver, configured_rule
-from errai.solvers.update_rules import RULES
+from errai.solvers.solve import Solver, arrays_needed, configured_rule, players_by_gains
+from errai.solvers.update_rules import RULES, PredictiveRule, Update, UpdateRule
 from errai.strategy.simple import ActionRule
 from errai.strategy.strategy import strategy_from_function
 from errai.tree.buckets import Buckets
+
+ROOT = Path(__file__).parent.parent
 
 KUHN_VALUE = -1 / 18  # Kuhn 1950
 LEDUC_VALUE = -0.085606424  # published for Leduc hold'em; the LP gives -0.085606424078
@@ -31,7 +38,14 @@ def self_play_value(run: Run) -> float:
 
 @pytest.mark.parametrize(
     ("algorithm", "iterations"),
-    [("lp", 1), ("cfr", 200_000), ("cfr+", 5_000), ("linear-cfr", 20_000), ("dcfr", 5_000)],
+    [
+        ("lp", 1),
+        ("cfr", 200_000),
+        ("cfr+", 5_000),
+        ("linear-cfr", 20_000),
+        ("dcfr", 5_000),
+        ("pcfr+", 5_000),
+    ],
 )
 def test_kuhn_value(algorithm: str, iterations: int) -> None:
     run = errai.solve(errai.load_game("kuhn"), algorithm, iterations, measure_every=iterations)
@@ -131,12 +145,186 @@ def test_a_number_that_is_none_stops_the_run_with_the_nodes_name() -> None:
         ({"iterations": 0}, "0 iterations are impossible"),
         ({"delay": -1}, "a delay of -1"),
         ({"discount": (1, 1, 1)}, "takes no discount exponents"),
+        ({"algorithm": "pcfr+", "discount": (1, 1, 1)}, "'pcfr\\+' takes no discount exponents"),
+        ({"algorithm": "dcfr", "discount": (1, float("nan"), 1)}, "discount of 'FactorRule' is not a number"),
+        ({"algorithm": "dcfr", "discount": (1, 1, -1)}, "a discount with gamma -1.0 is impossible"),
+        ({"algorithm": "dcfr", "discount": (1, 1)}, r"\(1, 1\) is not a possible discount|discount.2"),
+        ({"algorithm": 7}, "7 is not an algorithm: cfr, .* or an object of a subclass"),
         ({"num_threads": 0}, "0 threads are impossible"),
     ],
 )
 def test_bad_options(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         errai.solve(errai.load_game("kuhn"), **options)  # type: ignore[arg-type]
+
+
+# One iteration's gains
+
+
+def test_who_adds_up_gains_before_tables_change() -> None:
+    cfr, predictive = RULES["cfr"], RULES["pcfr+"]
+    at_once = cfr.with_options(alternating=False)
+    for rule, is_bucketed, by_gains, arrays in (
+        (cfr, (False, False), [False, False], [2, 2]),
+        (cfr, (True, False), [True, False], [4, 2]),
+        (cfr, (False, True), [False, True], [2, 4]),
+        (at_once, (False, False), [True, False], [4, 2]),
+        (at_once, (False, True), [True, True], [4, 4]),
+        (predictive, (False, False), [True, True], [5, 5]),
+        (predictive.with_options(alternating=False), (True, True), [True, True], [5, 5]),
+    ):
+        assert players_by_gains(rule, is_bucketed) == by_gains
+        assert arrays_needed(rule, is_bucketed) == arrays
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "alternating", "arrays"),
+    [("cfr+", True, (2, 2)), ("cfr", False, (4, 2)), ("pcfr+", True, (5, 5))],
+)
+def test_memory_is_asked_for_before_it_is_taken(
+    algorithm: str, alternating: bool, arrays: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("errai.solvers.solve.verify_memory", lambda num_bytes, what: asked.append(num_bytes))
+    tree = PublicTree.of(errai.load_game("leduc"))
+    assert tree.layout.num_slots == (336, 336)
+    solver = Solver(tree, configured_rule(algorithm, alternating), np.float32)
+    assert asked == [336 * sum(arrays) * 4]
+    kept = sum(table.nbytes for pair in solver.tables.values() for table in pair)
+    fused = Solver(tree, RULES["cfr"], np.float32)
+    assert kept + solver.buffer_bytes - fused.buffer_bytes == asked[0]
+
+
+def test_too_little_memory_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("errai.memory.available_memory", lambda: 20_000)
+    monkeypatch.setattr("errai.engine.traversal.verify_memory", lambda num_bytes, what: None)
+    tree = PublicTree.of(errai.load_game("leduc"))
+    Solver(tree, RULES["cfr"])
+    with pytest.raises(UsageError, match=r"solving 'leduc' \(672 slots\) needs 26.2 KiB of memory"):
+        Solver(tree, RULES["pcfr+"])
+
+
+@pytest.mark.parametrize("share_bytes", [None, 1])
+def test_many_small_gains_count_beside_a_large_float32_regret(
+    share_bytes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every board's gain is below the last digit of the regret, and their sum is not."""
+    if share_bytes is not None:  # a large game whose gains have no room for shares
+        monkeypatch.setattr("errai.engine.traversal.MANY_CELLS", 0)
+        monkeypatch.setattr("errai.engine.traversal.GAIN_BYTES", share_bytes)
+    tree = PublicTree.of(short_holdem(2, 1))
+    blind = {r: np.zeros(tree.cells.num_cells(0, r), dtype=np.int32) for r in (0, 1)}
+    tree = tree.abstracted(Buckets.for_both(blind))
+    large = 2.0**24  # numbers above it are 2 apart
+    exact, solver = (Solver(tree, RULES["cfr"], dtype, 1) for dtype in (np.float64, np.float32))
+    for one in (exact, solver):
+        for table in one.regrets:
+            table.fill(large)
+        one.run(1)
+    straight = tree.layout.zeros(np.float32)
+    for table in straight:
+        table.fill(large)
+    tables = tree.layout.tables(tuple(table.copy() for table in straight), straight, straight)  # type: ignore[arg-type]
+    solver.walk.walk_once(0, LEARN, tables, np.array([1.0, 1.0, 0.0, 1.0, 0.0]))
+    gains = exact.regrets[0] - large
+    assert np.abs(gains).max() > 20
+    assert np.abs(solver.regrets[0] - large - gains).max() <= 1
+    assert np.abs(straight[0] - large - gains).max() > 10
+
+
+def test_an_interrupted_iteration_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = PublicTree.of(errai.load_game("leduc"))
+    steady, shaken = (Solver(tree, RULES["pcfr+"]) for _ in range(2))
+    steady.run(3)
+    shaken.run(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(PredictiveRule, "apply", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            shaken.run(1)
+    assert shaken.iteration == 2
+    shaken.run(1)
+    for name, tables in steady.tables.items():
+        for one, other in zip(tables, shaken.tables[name], strict=True):
+            assert one.tobytes() == other.tobytes()
+
+
+def _interrupt(rule: UpdateRule, update: Update) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("algorithm", ["pcfr+", "cfr"])
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_rules_are_applied_in_parts_of_any_size(
+    algorithm: str, num_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = PublicTree.of(errai.load_game("leduc"))
+    rule = configured_rule(algorithm, alternating=False)
+    whole = Solver(tree, rule, np.float64, 1)
+    whole.run(5)
+    monkeypatch.setattr("errai.solvers.solve.PART_SLOTS", 100)
+    parts = Solver(tree, rule, np.float64, num_threads)
+    parts.run(5)
+    for name, tables in whole.tables.items():
+        for one, other in zip(tables, parts.tables[name], strict=True):
+            assert one.tobytes() == other.tobytes()
+
+
+# Kernels are compiled before the clock starts
+
+SPY = """
+import sys
+from types import SimpleNamespace
+import numpy as np
+import errai
+from errai.engine.public_tree import PublicTree
+from errai.solvers import solve
+from errai.tree.buckets import Buckets
+
+dtype, num_threads, rows, algorithm, game = sys.argv[1:]
+readings = []
+
+def compiled():
+    kernels = {id(f): f for name, module in list(sys.modules.items()) if name.startswith("errai.")
+               for f in vars(module).values() if hasattr(f, "signatures")}
+    return sorted((f.py_func.__name__, str(one)) for f in kernels.values() for one in f.signatures)
+
+def perf_counter():
+    readings.append(compiled())
+    return float(len(readings))
+
+if game.startswith("bluff"):
+    tree = PublicTree.of_bluff(errai.load_game(game), (1, 1))
+else:
+    tree = PublicTree.of(errai.load_game(game))
+if rows == "bucketed":
+    tree = tree.abstracted(Buckets.for_both({1: np.zeros(tree.cells.num_cells(0, 1), dtype=np.int32)}))
+solver = solve.Solver(tree, solve.configured_rule(algorithm), dtype, int(num_threads))
+solve.time = SimpleNamespace(perf_counter=perf_counter)
+solver.run(2)
+assert len(readings) == 2, len(readings)
+assert any(name == "walk" for name, _ in readings[0]), readings[0]
+assert readings[0] == readings[1], sorted(set(readings[1]) - set(readings[0]))
+print(solver.seconds)
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.parametrize(
+    "way",
+    [
+        ("float32", "2", "lossless", "cfr+", "rhode-island"),
+        ("float64", "1", "lossless", "cfr+", "leduc"),
+        ("float32", "2", "bucketed", "dcfr", "rhode-island"),
+        ("float64", "1", "bucketed", "pcfr+", "leduc"),
+        ("float64", "1", "lossless", "pcfr+", "bluff-1-1"),
+    ],
+    ids="-".join,
+)
+def test_kernels_are_compiled_before_the_clock_starts(way: tuple[str, ...]) -> None:
+    """In a process of its own, where nothing is compiled or loaded yet."""
+    done = subprocess.run([sys.executable, "-c", SPY, *way], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1.0\n"
 
 
 # Buckets

@@ -137,13 +137,13 @@ def _rhode_island(rules: dict[str, "UpdateRule"], iterations: int, current: bool
 
 
 def _figure_1a(iterations: int, seed: int) -> Curves:
-    from errai.solvers.update_rules import UpdateRule
+    from errai.solvers.update_rules import FactorRule
 
-    rules = {
-        "RM, constant (CFR)": UpdateRule("cfr"),
-        "RM, linear": UpdateRule("cfr", linear_average=True),
-        "RM+, constant": UpdateRule("cfr+", floor=True),
-        "RM+, linear (CFR+)": UpdateRule("cfr+", floor=True, linear_average=True),
+    rules: dict[str, UpdateRule] = {
+        "RM, constant (CFR)": FactorRule(),
+        "RM, linear": FactorRule(average_power=1.0),
+        "RM+, constant": FactorRule(floor=True),
+        "RM+, linear (CFR+)": FactorRule(floor=True, average_power=1.0),
     }
     return _rhode_island(rules, iterations, current=False)
 

@@ -86,7 +86,8 @@ def solve_command(
         ),
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option("--algorithm", help="cfr, cfr+ (the default), linear-cfr, dcfr or lp.")
+        str | None,
+        typer.Option("--algorithm", help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp."),
     ] = None,
     iterations: Annotated[
         int | None,
@@ -248,7 +249,8 @@ def solve_command(
         _tell_end(run, LINEAR_PROGRAMME, {}, json)
         return
     if not json:
-        _tell_size(rules, menu, dtype, alternating is False)
+        exponents = _exponents(discount) if discount is not None else None
+        _tell_size(rules, menu, dtype, configured_rule(algorithm or "cfr+", alternating, delay, exponents))
     job = prepare(
         rules,
         algorithm or "cfr+",
@@ -309,10 +311,11 @@ def _stop_rule(iterations: int | None, until: str | None, limit: str | None) -> 
     )
 
 
-def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simultaneous: bool) -> None:
+def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, rule: "UpdateRule") -> None:
     """Print what a run will take before it is taken."""
     from errai.engine.public_tree import SMALL_GAME_SLOTS
     from errai.memory import format_bytes
+    from errai.solvers.solve import arrays_needed
     from errai.tree.size import game_size
 
     counted = game_size(rules, menu)
@@ -320,7 +323,7 @@ def _tell_size(rules: "Game", menu: "BetMenu | None", dtype: str | None, simulta
     number_bytes = {"float32": 4, "float64": 8}.get(dtype or "", 8 if slots <= SMALL_GAME_SLOTS else 4)
     print(
         f"{counted.game}: {counted.table_infosets:,} information sets, {slots:,} slots; "
-        f"tables {format_bytes((3 if simultaneous else 2) * slots * number_bytes)}",
+        f"tables {format_bytes(sum(arrays_needed(rule)) * slots * number_bytes // 2)}",
         flush=True,
     )
 

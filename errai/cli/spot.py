@@ -99,7 +99,7 @@ def spot_command(
     ] = None,
     time: Annotated[float | None, _number("--time", "Stop after so many seconds.")] = None,
     algorithm: Annotated[
-        str | None, typer.Option("--algorithm", help="cfr, cfr+, linear-cfr or dcfr. [dcfr]")
+        str | None, typer.Option("--algorithm", help="cfr, cfr+, linear-cfr, dcfr or pcfr+. [dcfr]")
     ] = None,
     threads: Annotated[int | None, _whole("--threads", "Without it all cores for large spots.")] = None,
     show: Annotated[

@@ -18,6 +18,7 @@ from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
 from errai.runs.run import DEFAULT_ITERATIONS, prepare
 from errai.solvers.solve import Measurement, StopRule
+from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tree.buckets import FULL, AbstractionPair, CardAbstraction
 
@@ -40,7 +41,7 @@ class AgainstFull:
 def solve_abstracted_against_full(
     game: PokerRules,
     abstraction: CardAbstraction | tuple[CardAbstraction, CardAbstraction],
-    algorithm: str = "cfr+",
+    algorithm: str | UpdateRule = "cfr+",
     iterations: int = DEFAULT_ITERATIONS,
     *,
     report: Callable[[int, Measurement], None] | None = None,

@@ -51,8 +51,8 @@ PROGRESS_NAME = "progress.jsonl"
 BUCKETS_NAME = "buckets"
 VERSION = 1
 
-TABLE_NAMES = ("regrets-0", "regrets-1", "averages-0", "averages-1")
 UNITS = {"regrets": "chips", "averages": "weight"}
+"""Of the tables that every rule has; those of a rule's own are in units of its own."""
 
 
 class AbstractionMark(NamedTuple):
@@ -87,6 +87,7 @@ class RunConfiguration:
         seed: of everything random.
         abstraction: what the players see; None for everything.
         payoffs: what the players get at the end of a hand.
+        rule: the algorithm spelt out where its name does not say all of it; None where it does.
     """
 
     game: Game
@@ -99,6 +100,7 @@ class RunConfiguration:
     seed: int
     abstraction: AbstractionMark | None = None
     payoffs: Payoffs = PLAIN
+    rule: str | None = None
 
     def text(self) -> str:
         """Return the configuration as TOML, the same text for the same configuration."""
@@ -107,6 +109,7 @@ class RunConfiguration:
             "alternating": self.alternating,
             "delay": self.delay,
             **({"discount": list(self.discount)} if self.discount is not None else {}),
+            **({"rule": self.rule} if self.rule is not None else {}),
             "dtype": self.dtype,
             "seed": self.seed,
         }
@@ -142,6 +145,7 @@ class RunConfiguration:
             about["seed"],
             AbstractionMark(**entries["abstraction"]) if "abstraction" in entries else None,
             restore_payoffs(entries),
+            about.get("rule"),
         )
 
     def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
@@ -168,7 +172,11 @@ def _brief(value: Any) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, str) and "\n" in value:
         return f'"""\n{value}"""'  # the text of a game file has no sign that needs an escape
-    # Strings, numbers, booleans and lists of them look alike in TOML and JSON but for one sign.
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    if isinstance(value, float):
+        return repr(value)  # JSON has another word for infinity
+    # Strings, numbers and booleans look alike in TOML and JSON but for one sign.
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 
@@ -277,13 +285,10 @@ class RunFolder:
         found = read_checkpoint(self.path, self.fingerprint)
         if found.state["iteration"] == 0:
             return
-        found, tables = read_arrays(self.path, list(TABLE_NAMES), self.fingerprint)
-        solver.restore(
-            found.state["iteration"],
-            found.state["seconds"],
-            (tables[0], tables[1]),
-            (tables[2], tables[3]),
-        )
+        found, arrays = read_arrays(self.path, list(solver_tables(solver)), self.fingerprint)
+        pairs = zip(arrays[::2], arrays[1::2], strict=True)
+        tables = dict(zip(solver.tables, pairs, strict=True))
+        solver.restore(found.state["iteration"], found.state["seconds"], tables)
 
     def measurements(self) -> list[Measurement]:
         """Return the measurements up to the last checkpoint."""
@@ -346,7 +351,7 @@ class RunFolder:
             iteration: iterations done.
             seconds: time that they took.
             stop: when the run is to stop, as `stop_state` gives it.
-            tables: by name, of `TABLE_NAMES`.
+            tables: by name, as `solver_tables` gives them.
         """
         assert self._writer is not None
         with open(self.path / PROGRESS_NAME, "rb") as lines:
@@ -354,7 +359,8 @@ class RunFolder:
             progress = _progress_state(lines.read())
         state = {"iteration": iteration, "seconds": seconds, **stop, **progress}
         self._writer.write(
-            state, {name: (table, UNITS[name.partition("-")[0]]) for name, table in tables.items()}
+            state,
+            {name: (table, UNITS.get(name.partition("-")[0], "rule")) for name, table in tables.items()},
         )
 
 
@@ -377,8 +383,10 @@ def stop_from_state(state: dict[str, Any]) -> tuple[StopRule, int | None]:
 
 
 def solver_tables(solver: Solver) -> dict[str, Array]:
-    """Return the tables of a solver by name."""
-    return dict(zip(TABLE_NAMES, (*solver.regrets, *solver.averages), strict=True))
+    """Return the tables of a solver by name and player, such as `regrets-0`."""
+    return {
+        f"{name}-{player}": table for name, pair in solver.tables.items() for player, table in enumerate(pair)
+    }
 
 
 def _progress_state(content: bytes) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from errai.runs.folder import (
     stop_state,
 )
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.solvers.update_rules import FactorRule, UpdateRule, is_recipe
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
@@ -136,7 +137,7 @@ class Job:
         finally:
             if folder is not None:
                 folder.unlock()
-        average, current = Strategy(solver.tree, solver.averages), Strategy(solver.tree, solver.regrets)
+        average, current = Strategy(solver.tree, solver.averages), Strategy(solver.tree, solver.source)
         where = folder.path if folder is not None else None
         return Run(average, average, current, tuple(measurements), solver.iteration, where, interrupted)
 
@@ -162,13 +163,13 @@ class Job:
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of regrets and averages."""
+        """Bytes of the tables that checkpoints hold."""
         return sum(table.nbytes for table in solver_tables(self.solver).values())
 
 
 def prepare(
     game: Game,
-    algorithm: str,
+    algorithm: str | UpdateRule,
     stop: StopRule | None = None,
     *,
     seed: int = 0,
@@ -195,18 +196,19 @@ def prepare(
     configuration = RunConfiguration(
         game,
         menu,
-        algorithm,
+        rule.name,
         rule.alternating,
-        delay,
-        rule.discount,
+        rule.delay,
+        rule.discount if isinstance(rule, FactorRule) else None,
         numbers,
         seed,
         AbstractionMark.of(tree),
         tree.payoffs,
+        None if is_recipe(rule) else repr(rule),
     )
     if out is not None and resume and has_checkpoint(out):
         RunFolder(out).configuration.verify_same(configuration, out)
-        return prepare_resumed(out, stop, num_threads=num_threads, measure_every=measure_every)
+        return prepare_resumed(out, stop, rule=rule, num_threads=num_threads, measure_every=measure_every)
     solver = Solver(tree, rule, numbers, num_threads)
     stop = stop or StopRule(DEFAULT_ITERATIONS)
     folder = None
@@ -220,6 +222,7 @@ def prepare_resumed(
     out: str | Path,
     stop: StopRule | None = None,
     *,
+    rule: UpdateRule | None = None,
     num_threads: int | None = None,
     measure_every: int | None = None,
 ) -> Job:
@@ -228,6 +231,7 @@ def prepare_resumed(
     Args:
         out: its folder.
         stop: a new stop rule; without it the run's own.
+        rule: the run's update rule, which only a name can do without.
         num_threads: as for `solve`.
         measure_every: as for `solve`; without it the run's own.
     """
@@ -236,7 +240,13 @@ def prepare_resumed(
     if about.algorithm == LINEAR_PROGRAMME:
         raise UsageError(f"'{out}' was solved exactly by a linear programme: there is nothing to resume")
     kept, kept_measuring = stop_from_state(folder.state())
-    rule = configured_rule(about.algorithm, about.alternating, about.delay, about.discount)
+    if rule is None:
+        if about.rule is not None:
+            raise UsageError(
+                f"'{out}' was solved with {about.rule}, which is not one of Errai's rules: "
+                "give the rule itself to errai.solve to go on"
+            )
+        rule = configured_rule(about.algorithm, about.alternating, about.delay, about.discount)
     solver = Solver(folder.tree(), rule, about.dtype, num_threads)
     folder.restore(solver)
     return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
@@ -275,19 +285,27 @@ def _verify_disk(out: str | Path, table_bytes: int) -> None:
 
 @overload
 def solve(
-    game: PokerRules, algorithm: str = ..., iterations: int = ..., seed: int = ..., **options: Any
+    game: PokerRules,
+    algorithm: str | UpdateRule = ...,
+    iterations: int = ...,
+    seed: int = ...,
+    **options: Any,
 ) -> Run: ...
 
 
 @overload
 def solve(
-    game: BluffRules, algorithm: str = ..., iterations: int = ..., seed: int = ..., **options: Any
+    game: BluffRules,
+    algorithm: str | UpdateRule = ...,
+    iterations: int = ...,
+    seed: int = ...,
+    **options: Any,
 ) -> BluffRun: ...
 
 
 def solve(  # type: ignore[misc]  # the overloads name only what decides the type
     game: Game,
-    algorithm: str = "cfr+",
+    algorithm: str | UpdateRule = "cfr+",
     iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
     *,
@@ -311,7 +329,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
 
     Args:
         game: from `load_game`.
-        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr` or `lp`.
+        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
         iterations: at most so many.
         seed: of everything random; these algorithms draw nothing.
         bets: menu of bet sizes of a no-limit game.

@@ -14,6 +14,7 @@ from errai.engine.section import PLAY
 from errai.engine.traversal import closing
 from errai.errors import UsageError
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.solvers.update_rules import UpdateRule
 from errai.strategy.spot import SpotMeasurement, SpotResult
 from errai.strategy.spot_tree import SpotBetting, SpotTree, Texts, build_spot_tree
 
@@ -44,7 +45,7 @@ def solve_spot(
     limit: float | Sequence[float] | None = None,
     max_raises: int | None = None,
     chip: float | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | UpdateRule = DEFAULT_ALGORITHM,
     discount: tuple[float, float, float] | None = None,
     until: float | None = None,
     seconds: float | None = None,
@@ -68,7 +69,7 @@ def solve_spot(
         limit: the bet size of a limit spot in chips, or one for each round; instead of bets and raises.
         max_raises: bets and raises allowed in a round; 4 in limit spots without it, any number otherwise.
         chip: round bet sizes to multiples of this many chips.
-        algorithm: `cfr`, `cfr+`, `linear-cfr` or `dcfr`.
+        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr` or `pcfr+`, or an update rule.
         discount: (alpha, beta, gamma) for `dcfr`; `SPOT_DISCOUNT` without it.
         until: stop at this exploitability, in percent of the pot.
         seconds: stop after so much time.
@@ -96,7 +97,7 @@ def solve_spot_tree(
     spot: SpotTree,
     iterations: int,
     *,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | UpdateRule = DEFAULT_ALGORITHM,
     discount: tuple[float, float, float] | None = None,
     until: float | None = None,
     seconds: float | None = None,
@@ -129,11 +130,12 @@ def solve_spot_tree(
 
     if discount is None and algorithm == "dcfr":
         discount = SPOT_DISCOUNT
-    solver = Solver(tree, configured_rule(algorithm, discount=discount), dtype, num_threads)
+    rule = configured_rule(algorithm, discount=discount)
+    solver = Solver(tree, rule, dtype, num_threads)
     with closing(solver.walk) as walk:
         run_solver(solver, stop, measure_every, keep)
         tables = tree.layout.tables(solver.averages, solver.averages, solver.averages)
         values = [walk.mean_value(q, walk.walk_once(q, PLAY, tables, _NO_STEP)) for q in range(2)]
     # Both walks see one game of zero sum: their rounding errors are averaged and the sum is the pot.
     first = pot / 2 + (values[0] - values[1]) / 2 * unit
-    return SpotResult(spot, algorithm, solver.averages, (first, pot - first), tuple(points))
+    return SpotResult(spot, rule.name, solver.averages, (first, pot - first), tuple(points))

@@ -1,25 +1,40 @@
 """The loop: iterations of an update rule over the traversal, measured now and then.
 
-Steps: allocate regrets and averages for the public tree, run iterations in stretches, measure the exact
+Steps: allocate the rule's tables for the public tree, run iterations in stretches, measure the exact
 exploitability of the average after each stretch, stop at a number of iterations, a target or a time.
+
+An iteration either learns as it walks, or adds up its gains in buffers that begin with zeros, which the
+rule then turns into new tables (`errai.solvers.update_rules` says which rule does what).
 """
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine._blocks import AVERAGE_WEIGHT
 from errai.engine.public_tree import PublicTree
-from errai.engine.section import LEARN
-from errai.engine.traversal import Traversal
+from errai.engine.section import LEARN, NUM_FACTORS
+from errai.engine.traversal import Traversal, closing
 from errai.errors import UsageError
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
 from errai.response.results import Exploitability
-from errai.solvers.update_rules import UpdateRule, find_rule
-from errai.tables.layout import Floats, Tables
+from errai.solvers.update_rules import AVERAGES, REGRETS, RULES, Update, UpdateRule, find_rule
+from errai.tables.layout import Floats
+
+PART_SLOTS = 1 << 16
+"""A rule is applied to so many slots at a time: those of all its tables fit into a core's own cache."""
+
+WARM_UP_GAME = "leduc"
+"""Small, and every walk of a dtype is one kernel."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +53,16 @@ class Measurement:
 
 
 class Solver:
-    """CFR on one public tree: regrets, averages and the iterations done so far."""
+    """CFR on one public tree: regrets, averages, a rule's own tables and the iterations done so far.
+
+    Attributes:
+        tree: the game.
+        rule: the update rule.
+        walk: the traversal.
+        tables: [name][player] float[slots] all that a checkpoint must hold.
+        iteration: iterations done.
+        seconds: time spent on them.
+    """
 
     def __init__(
         self,
@@ -58,91 +82,138 @@ class Solver:
         self.tree = tree
         self.rule = rule
         self.walk: Traversal = tree.traversal(dtype, num_threads)
-        self.is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
-        # Where a strategy must stay frozen while its regrets move, it takes a table of its own.
-        self.is_frozen = [not rule.alternating or bucketed for bucketed in self.is_bucketed]
-        copies = [3 if frozen else 2 for frozen in self.is_frozen]
-        num_bytes = int(np.dot(copies, tree.layout.num_slots)) * self.walk.dtype.itemsize
+        self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
+        self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
+        num_arrays = arrays_needed(rule, self._is_bucketed)
+        num_bytes = int(np.dot(num_arrays, tree.layout.num_slots)) * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
-        self.regrets = tree.layout.zeros(self.walk.dtype)
-        self.averages = tree.layout.zeros(self.walk.dtype)
+        self.tables = {name: tree.layout.zeros(self.walk.dtype) for name in rule.table_names()}
+        # [player] gains and strategies of one iteration; zeros between iterations.
+        self._gains = [
+            (np.zeros(size, self.walk.dtype), np.zeros(size, self.walk.dtype)) if by_gains else None
+            for size, by_gains in zip(tree.layout.num_slots, self._goes_by_gains, strict=True)
+        ]
+        self._is_warm = False
         self.iteration = 0
         self.seconds = 0.0
 
     @property
-    def buffer_bytes(self) -> int:
-        """Bytes of the traversal's buffers."""
-        return self.walk.nbytes
+    def regrets(self) -> tuple[Floats, Floats]:
+        """[player] float[slots]."""
+        return self.tables[REGRETS]
 
-    def _tables(self, source: tuple[Floats, Floats]) -> Tables:
-        return self.tree.layout.tables(source, self.regrets, self.averages)
+    @property
+    def averages(self) -> tuple[Floats, Floats]:
+        """[player] float[slots] the average strategy, not normalised."""
+        return self.tables[AVERAGES]
+
+    @property
+    def source(self) -> tuple[Floats, Floats]:
+        """[player] float[slots] what is played in the next iteration, in proportion to its positive part."""
+        return self.tables[self.rule.source]
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the traversal's buffers and of one iteration's gains."""
+        gains = sum(array.nbytes for pair in self._gains if pair is not None for array in pair)
+        return self.walk.nbytes + gains
 
     def run(self, iterations: int) -> None:
         """Do more iterations."""
-        steps = self.rule.steps(self.iteration + 1, self.iteration + iterations + 1)
-        # No iterations at all, but kernels are compiled now rather than on the clock.
-        self.walk.learn(self._tables(self.regrets), steps[:0])
+        first = self.iteration + 1
+        steps = _verified_steps(self.rule, first, first + iterations)
+        if not self._is_warm:
+            # Compiling is no part of solving.
+            warm_up_walks(self.walk.dtype.name)
+            if any(self._goes_by_gains):
+                _warm_up_rule(self.rule, self.walk.dtype)
+            self._is_warm = True
         began = time.perf_counter()
-        if not any(self.is_frozen):
-            self.walk.learn(self._tables(self.regrets), steps)
+        if not any(self._goes_by_gains):
+            self.walk.learn(self.tree.layout.tables(self.source, self.regrets, self.averages), steps)
         else:
-            first, second = (
-                regrets.copy() if frozen else regrets
-                for regrets, frozen in zip(self.regrets, self.is_frozen, strict=True)
-            )
-            for step in steps:
-                self._run_frozen((first, second), step)
+            self._run_by_gains(first, steps)
         self.iteration += iterations
         self.seconds += time.perf_counter() - began
 
-    def restore(
-        self, iteration: int, seconds: float, regrets: tuple[Floats, Floats], averages: tuple[Floats, Floats]
-    ) -> None:
+    def _run_by_gains(self, first: int, steps: npt.NDArray[np.float64]) -> None:
+        """Do iterations in which one player or both go by gains."""
+        for pair in self._gains:
+            for array in pair or ():
+                array.fill(0)  # an iteration that was interrupted may have left something
+        written = [pair or own for pair, own in zip(self._gains, self._pairs(), strict=True)]
+        (first_gain, first_played), (second_gain, second_played) = written
+        tables = self.tree.layout.tables(
+            self.source, (first_gain, second_gain), (first_played, second_played)
+        )
+        for iteration, step in enumerate(steps, start=first):
+            for player in (0, 1):
+                if self._goes_by_gains[player]:
+                    gaining = np.array([1.0, 1.0, 0.0, 1.0, step[player, AVERAGE_WEIGHT]])
+                    self.walk.walk_once(player, LEARN, tables, gaining)
+                    if self.rule.alternating:
+                        self._apply(iteration, player, step[player])
+                else:
+                    self.walk.walk_once(player, LEARN, tables, step[player])
+            if not self.rule.alternating:
+                for player in (0, 1):
+                    self._apply(iteration, player, step[player])
+
+    def _pairs(self) -> list[tuple[Floats, Floats]]:
+        """Return regrets and averages by player."""
+        return [(self.regrets[player], self.averages[player]) for player in (0, 1)]
+
+    def _apply(self, iteration: int, player: int, step: npt.NDArray[np.float64]) -> None:
+        """Turn a player's gains into new tables, part by part, and clear them."""
+        pair = self._gains[player]
+        if pair is None:
+            return
+        gains, played = pair
+
+        def apply_part(begin: int) -> None:
+            part = slice(begin, begin + PART_SLOTS)
+            own = {name: both[player][part] for name, both in self.tables.items()}
+            update = Update(iteration, player, step, dict(own), gains[part], played[part])
+            self.rule.apply(update)
+            for name, table in own.items():
+                if update.tables[name] is not table:
+                    table[:] = update.tables[name]
+            gains[part] = 0
+            played[part] = 0
+
+        begins = range(0, len(gains), PART_SLOTS)
+        if len(begins) == 1 or self.walk.num_threads == 1:
+            for begin in begins:
+                apply_part(begin)
+        else:
+            for _ in self._pool.map(apply_part, begins):
+                pass
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.walk.num_threads, thread_name_prefix="errai-rule")
+
+    def restore(self, iteration: int, seconds: float, tables: Mapping[str, tuple[Floats, Floats]]) -> None:
         """Go back to what a checkpoint holds; the arrays are taken over."""
-        for table, saved in zip((*self.regrets, *self.averages), (*regrets, *averages), strict=True):
-            if saved.shape != table.shape or saved.dtype != table.dtype:
-                raise UsageError(
-                    f"a table of {saved.shape} {saved.dtype} does not fit '{self.tree.game.name}': "
-                    f"{table.shape} {table.dtype} is needed"
-                )
-        self.regrets, self.averages = regrets, averages
+        for name, own in self.tables.items():
+            for table, saved in zip(own, tables[name], strict=True):
+                if saved.shape != table.shape or saved.dtype != table.dtype:
+                    raise UsageError(
+                        f"a table of {saved.shape} {saved.dtype} does not fit '{self.tree.game.name}': "
+                        f"{table.shape} {table.dtype} is needed"
+                    )
+        self.tables = {name: tables[name] for name in self.tables}
         self.iteration, self.seconds = iteration, seconds
-
-    def _run_frozen(self, frozen: tuple[Floats, Floats], step: npt.NDArray[np.float64]) -> None:
-        """Do one iteration in which players play frozen strategies while regrets move.
-
-        The second player must answer what the first one played where players learn at once, and the
-        cells of a bucket must all play what the bucket played before any of them learnt.
-        """
-        for player in (0, 1):
-            regrets, averages = self.regrets[player], self.averages[player]
-            for q in (0, 1):
-                learns_next = q == player if self.rule.alternating else player == 0
-                if self.is_frozen[q] and learns_next:
-                    np.copyto(frozen[q], self.regrets[q])
-            applied = step[player].copy()
-            source = frozen
-            if self.rule.alternating:  # the opponent plays what it has learnt
-                source = (frozen[0], self.regrets[1]) if player == 0 else (self.regrets[0], frozen[1])
-            if self.is_bucketed[player]:
-                if (step[player, :2] != 1).any():
-                    regrets *= np.where(regrets > 0, step[player, 0], step[player, 1]).astype(regrets.dtype)
-                if step[player, 3] != 1:
-                    averages *= averages.dtype.type(step[player, 3])
-                applied[:4] = 1.0, 1.0, 0.0, 1.0  # a lossless round must not discount a second time
-            self.walk.walk_once(player, LEARN, self._tables(source), applied)
-            if self.is_bucketed[player] and step[player, 2] > 0:
-                np.maximum(regrets, 0, out=regrets)
 
     def measure(self, current: bool = False) -> Measurement:
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
         self.verify_finite()
-        measured = measure_exploitability(self.tree, self.regrets if current else self.averages, self.walk)
+        measured = measure_exploitability(self.tree, self.source if current else self.averages, self.walk)
         return Measurement(self.iteration, self.seconds, measured)
 
     def verify_finite(self) -> None:
         """Stop with the name of the decision where a table holds a number that is none."""
-        for what, tables in (("regrets", self.regrets), ("averages", self.averages)):
+        for what, tables in self.tables.items():
             for player, table in enumerate(tables):
                 # A sum is finite unless some entry is not, or the entries overflow together: both are fatal.
                 if not np.isfinite(table.sum(dtype=np.float64)):
@@ -152,6 +223,55 @@ class Solver:
                         f"the {what} of player {player} are not finite at slot {slot}, "
                         f"{self.tree.describe_slot(player, slot)}, after {self.iteration} iterations"
                     )
+
+
+def players_by_gains(rule: UpdateRule, is_bucketed: Sequence[bool] = (False, False)) -> list[bool]:
+    """Return for each player whether one iteration's gains are added up before the tables change.
+
+    So it must be where the rule says so, and where cells share a row: each of them plays what the row
+    played before any of them learnt, and many small gains would be lost beside a large regret. Where players
+    learn at once, the second answers what the first one played before it learnt; nobody answers the second.
+    """
+    return [
+        rule.goes_by_gains() or bucketed or (player == 0 and not rule.alternating)
+        for player, bucketed in enumerate(is_bucketed)
+    ]
+
+
+def arrays_needed(rule: UpdateRule, is_bucketed: Sequence[bool] = (False, False)) -> list[int]:
+    """Return for each player how many numbers a slot takes: its tables and one iteration's gains."""
+    kept = len(rule.table_names())
+    return [kept + 2 if by_gains else kept for by_gains in players_by_gains(rule, is_bucketed)]
+
+
+def _verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+    steps = np.asarray(rule.steps(first, last), dtype=np.float64)
+    if steps.shape != (last - first, 2, NUM_FACTORS):
+        raise UsageError(
+            f"the steps of '{rule.name}' have shape {steps.shape}: {(last - first, 2, NUM_FACTORS)} is needed"
+        )
+    if not np.isfinite(steps).all():
+        bad = first + int(np.flatnonzero(~np.isfinite(steps).all(axis=(1, 2)))[0])
+        raise UsageError(f"the steps of '{rule.name}' are not finite in iteration {bad}")
+    return steps
+
+
+@lru_cache
+def warm_up_walks(dtype: str) -> None:
+    """Have the kernels of walks compiled by learning in a small game, once a process."""
+    game = load_game(WARM_UP_GAME)
+    assert isinstance(game, PokerRules)
+    tree = PublicTree.of(game)
+    regrets, averages = tree.layout.zeros(dtype), tree.layout.zeros(dtype)
+    with closing(tree.traversal(dtype, 1)) as walk:
+        walk.learn(tree.layout.tables(regrets, regrets, averages), np.ones((1, 2, NUM_FACTORS)))
+
+
+def _warm_up_rule(rule: UpdateRule, dtype: np.dtype[Any]) -> None:
+    """Have the kernels of a rule compiled, whoever wrote it, by applying it to a slot of nothing."""
+    tables = {name: np.zeros(1, dtype) for name in rule.table_names()}
+    step = _verified_steps(rule, 1, 2)[0, 0]
+    rule.apply(Update(1, 0, step, tables, np.zeros(1, dtype), np.zeros(1, dtype)))
 
 
 @dataclass(frozen=True)
@@ -255,17 +375,32 @@ def run_solver(
 
 
 def configured_rule(
-    algorithm: str,
+    algorithm: str | UpdateRule,
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
 ) -> UpdateRule:
-    """Return a named rule with its options."""
-    rule = find_rule(algorithm)
-    if delay < 0:
-        raise UsageError(f"a delay of {delay} iterations is impossible: 0 or more is allowed")
+    """Return a rule with its options.
+
+    Args:
+        algorithm: a name, or a rule, which keeps those of its own options that are not given here.
+        alternating: whether players learn in turn; the rule's habit without it.
+        delay: iterations before averaging starts.
+        discount: (alpha, beta, gamma) for `dcfr`.
+    """
+    if not isinstance(algorithm, str | UpdateRule):
+        raise UsageError(
+            f"{algorithm!r} is not an algorithm: {', '.join(RULES)}, lp or an object of a subclass of "
+            "errai.UpdateRule is allowed"
+        )
+    rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
+    options: dict[str, Any] = {}
+    if alternating is not None:
+        options["alternating"] = alternating
+    if delay != 0:
+        options["delay"] = delay
     if discount is not None:
-        if algorithm != "dcfr":
-            raise UsageError(f"'{algorithm}' takes no discount exponents: only dcfr does")
-        rule = replace(rule, discount=discount)
-    return replace(rule, delay=delay, alternating=rule.alternating if alternating is None else alternating)
+        if rule.name != "dcfr":
+            raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr does")
+        options["discount"] = discount
+    return rule.with_options(**options) if options else rule

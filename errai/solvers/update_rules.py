@@ -1,66 +1,265 @@
-"""Update rules of the CFR family: what one iteration does to regrets and averages, as five numbers.
+"""Update rules of the CFR family: what one iteration does to regrets and averages.
 
-In iteration t = 1, 2, ... a regret becomes `factor * old + new`, with one factor for positive and one for
-negative regrets, and may be floored at zero; the average strategy becomes `factor * old + weight * new`.
+A rule is a frozen object; the named algorithms are recipes (`RULES`), and others are subclasses of
+`UpdateRule` (`docs/update_rules.md` shows how). A rule speaks in one of two ways:
+
+- *Fused.* `steps` gives five numbers for each iteration and player. In iteration t = 1, 2, ... a regret
+  becomes `factor * old + new`, with one factor for positive and one for negative regrets, and may be floored
+  at zero; the average strategy becomes `factor * old + weight * new`. The engine does so as it walks.
+- *By gains.* The walk only adds up what one iteration gains; the rule's own `apply` then turns tables and
+  gains into new tables. Such a rule may keep tables of its own and say which table is played.
+
+Where several cells share a row, or players learn at once, fused rules go by gains, too (`UpdateRule.apply`).
 
 - CFR (Zinkevich et al. 2007): no discount, uniform average.
 - CFR+ (Tammelin 2014): regrets floored at zero (regret matching+), average weighted by max(t - delay, 0).
 - Discounted CFR (Brown and Sandholm 2019): before iteration t's regrets are added, positive ones are
   multiplied by (t-1)^alpha / ((t-1)^alpha + 1), negative ones the same with beta, and the average by
-  ((t-1) / t)^gamma. Linear CFR is alpha = beta = gamma = 1.
+  ((t-1) / t)^gamma. Linear CFR is alpha = beta = gamma = 1. Exponents may be infinite; what the formula does
+  not say is taken as its limit: in iteration 1, where there is nothing to discount, the factor is 1 for
+  a negative exponent; in iteration 2 it is 1/2 for every exponent; later it is 0 for minus infinity, so
+  that negative regrets are forgotten, and 1 for infinity.
+- Predictive CFR+ (Farina, Kroer and Sandholm 2021, "Faster Game Solving via Predictive Blackwell
+  Approachability"): regrets floored at zero, z' = max(z + r, 0); what is played next is in proportion to the
+  positive part of z' + r, because the next gain is predicted to be the last one; iteration t counts t^2 times
+  in the average.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
+from errai.engine._blocks import (
+    AVERAGE_FACTOR,
+    AVERAGE_WEIGHT,
+    FLOOR,
+    NEGATIVE_FACTOR,
+    POSITIVE_FACTOR,
+)
+from errai.engine.section import NUM_FACTORS
 from errai.errors import UsageError
+from errai.solvers import _update_rules as kernels
+from errai.tables.layout import Floats
+
+REGRETS = "regrets"
+AVERAGES = "averages"
 
 
-@dataclass(frozen=True)
-class UpdateRule:
-    """One member of the family.
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield value
+
+
+def _sentence(rule: str, error: ValidationError) -> str:
+    """Tell the first mistake in one sentence."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    field = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"'{field}' is not an option of {rule}"
+    reason = first["msg"][:1].lower() + first["msg"][1:]
+    return f"{first['input']!r} is not a possible {field} of {rule}: {reason}"
+
+
+class Update(NamedTuple):
+    """One iteration's update of some of a player's slots.
 
     Attributes:
-        name: as given to `solve`.
-        floor: whether regrets are floored at zero (regret matching+).
-        linear_average: whether iteration t counts t - delay times in the average.
-        delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) of Discounted CFR; None for no discount.
-        alternating: whether the second player answers the first one's new strategy.
+        iteration: counted from 1.
+        player: who has learnt.
+        step: float64[5] the player's numbers of this iteration, as `UpdateRule.steps` gives them.
+        tables: float[slots] by name: regrets, averages and the rule's own, to be changed.
+        gains: float[slots] regrets of this iteration alone.
+        played: float[slots] strategies of this iteration, each as likely as the player gets there, times the
+            average weight of `step`.
     """
 
-    name: str
-    floor: bool = False
-    linear_average: bool = False
-    delay: int = 0
-    discount: tuple[float, float, float] | None = None
+    iteration: int
+    player: int
+    step: npt.NDArray[np.float64]
+    tables: dict[str, Floats]
+    gains: Floats
+    played: Floats
+
+
+class UpdateRule(BaseModel):
+    """An update rule; by itself it is plain CFR.
+
+    A fused rule says its numbers in `steps`. A rule that goes by gains says what to do with them in `apply`.
+
+    Attributes:
+        name: what reports call it; the name of the class without it.
+        alternating: whether the second player answers the first one's new strategy.
+        delay: iterations before averaging starts.
+        average_power: iteration t counts (t - delay) to this power in the average.
+        extra_tables: names of the tables that a rule keeps besides regrets and averages; zeros at the start.
+        source: the table that is played, in proportion to its positive part.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    extra_tables: ClassVar[tuple[str, ...]] = ()
+    source: ClassVar[str] = REGRETS
+
+    name: str = ""
     alternating: bool = True
+    delay: int = 0
+    average_power: float = 0.0
+
+    def __init__(self, **options: Any) -> None:
+        """Verify the options; what is wrong is told as a `UsageError`."""
+        if not type(self).model_fields["name"].default:
+            options = {"name": type(self).__name__, **options}
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise UsageError(_sentence(type(self).__name__, error)) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Refuse tables that cannot be kept as soon as a rule is defined."""
+        names = (REGRETS, AVERAGES, *cls.extra_tables)
+        if len(set(names)) < len(names) or not all(name.isidentifier() for name in names):
+            raise UsageError(
+                f"{cls.__name__} cannot have the tables {', '.join(cls.extra_tables)}: names of letters, "
+                f"digits and '_' are allowed, each once, apart from {REGRETS} and {AVERAGES}"
+            )
+        if cls.source not in names:
+            raise UsageError(f"{cls.__name__} cannot play '{cls.source}': {', '.join(names)} are its tables")
+        if not cls.goes_by_gains() and (cls.extra_tables or cls.source != REGRETS):
+            raise UsageError(f"{cls.__name__} has tables of its own, and no 'apply' that fills them")
+
+    @field_validator("*")
+    @classmethod
+    def _verify_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if any(isinstance(x, float) and math.isnan(x) for x in _flat(value)):
+            raise ValueError(f"{info.field_name} of '{cls.__name__}' is not a number: NaN is not allowed")
+        return value
+
+    @field_validator("delay")
+    @classmethod
+    def _verify_delay(cls, value: int) -> int:
+        if value < 0:
+            raise ValueError(f"a delay of {value} iterations is impossible: 0 or more is allowed")
+        return value
+
+    @field_validator("average_power")
+    @classmethod
+    def _verify_average_power(cls, value: float) -> float:
+        if not 0 <= value < math.inf:
+            raise ValueError(
+                f"an average weighted by the power {value} is impossible: a finite one from 0 is allowed"
+            )
+        return value
+
+    @classmethod
+    def goes_by_gains(cls) -> bool:
+        """Return whether the rule has an `apply` of its own."""
+        return cls.apply is not UpdateRule.apply
+
+    @classmethod
+    def table_names(cls) -> tuple[str, ...]:
+        """Return the names of all tables that must be kept from one iteration to the next."""
+        return (REGRETS, AVERAGES, *cls.extra_tables)
 
     def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
-        """Return the factors of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5]."""
-        t = np.arange(first, last, dtype=np.float64)
-        steps = np.ones((len(t), 2, 5))
-        steps[:, :, 2] = self.floor
+        """Return the numbers of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5].
+
+        For each player: positive factor, negative factor, floor (1 or 0), average factor, average weight.
+        """
+        after = np.arange(first, last, dtype=np.float64) - self.delay
+        steps = np.ones((last - first, 2, NUM_FACTORS))
+        steps[:, :, FLOOR] = 0
+        # Zero to the power of zero would be one.
+        weights = np.where(after > 0, np.maximum(after, 0) ** self.average_power, 0)
+        steps[:, :, AVERAGE_WEIGHT] = weights[:, np.newaxis]
+        return steps
+
+    def apply(self, update: Update) -> None:
+        """Turn tables and gains into new tables, in place or by new arrays in `update.tables`.
+
+        It is called for any part of the slots, in any order and perhaps on several threads: a slot
+        may depend on the same slot of other arrays and on nothing else.
+        """
+        tables = update.tables
+        kernels.apply_factors(update.step, update.gains, update.played, tables[REGRETS], tables[AVERAGES])
+
+    def with_options(self, **options: Any) -> Self:
+        """Return the same rule with some options changed."""
+        return type(self)(**{**dict(self), **options})
+
+
+class FactorRule(UpdateRule):
+    """Regret matching, with or without floor and discount: all that five numbers describe.
+
+    Attributes:
+        floor: whether regrets are floored at zero (regret matching+).
+        discount: (alpha, beta, gamma) of Discounted CFR; None for no discount.
+    """
+
+    floor: bool = False
+    discount: tuple[float, float, float] | None = None
+
+    @field_validator("discount")
+    @classmethod
+    def _verify_discount(cls, value: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+        if value is not None and value[2] < 0:
+            raise ValueError(
+                f"a discount with gamma {value[2]} is impossible: averages need 0 or more, alpha and beta "
+                "any number"
+            )
+        return value
+
+    def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return the numbers of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5]."""
+        steps = super().steps(first, last)
+        steps[:, :, FLOOR] = self.floor
         if self.discount is not None:
             alpha, beta, gamma = self.discount
-            before = t - 1
-            steps[:, :, 0] = (before**alpha / (before**alpha + 1))[:, np.newaxis]
-            steps[:, :, 1] = (before**beta / (before**beta + 1))[:, np.newaxis]
-            steps[:, :, 3] = ((before / t) ** gamma)[:, np.newaxis]
-        if self.linear_average:
-            steps[:, :, 4] = np.maximum(t - self.delay, 0)[:, np.newaxis]
-        elif self.delay:
-            steps[:, :, 4] = (t > self.delay)[:, np.newaxis]
+            t = np.arange(first, last, dtype=np.float64)
+            steps[:, :, POSITIVE_FACTOR] = discount_factors(t, alpha)[:, np.newaxis]
+            steps[:, :, NEGATIVE_FACTOR] = discount_factors(t, beta)[:, np.newaxis]
+            steps[:, :, AVERAGE_FACTOR] = (((t - 1) / t) ** gamma)[:, np.newaxis]
         return steps
 
 
-RULES = {
-    "cfr": UpdateRule("cfr"),
-    "cfr+": UpdateRule("cfr+", floor=True, linear_average=True),
-    "linear-cfr": UpdateRule("linear-cfr", discount=(1.0, 1.0, 1.0)),
-    "dcfr": UpdateRule("dcfr", discount=(1.5, 0.0, 2.0)),
+def discount_factors(t: npt.NDArray[np.float64], exponent: float) -> npt.NDArray[np.float64]:
+    """Return (t-1)^exponent / ((t-1)^exponent + 1) of each iteration, or its limit."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        power = (t - 1) ** exponent
+        return np.where(np.isinf(power), 1.0, power / (power + 1))
+
+
+class PredictiveRule(UpdateRule):
+    """Predictive regret matching+: plays as if the last gain came once more."""
+
+    extra_tables: ClassVar[tuple[str, ...]] = ("predictions",)
+    source: ClassVar[str] = "predictions"
+
+    average_power: float = 2.0
+
+    def apply(self, update: Update) -> None:
+        """Add the gains, floor the regrets at zero, predict the next ones."""
+        tables = update.tables
+        kernels.apply_predictive(
+            update.gains, update.played, tables[REGRETS], tables[AVERAGES], tables["predictions"]
+        )
+
+
+RULES: dict[str, UpdateRule] = {
+    "cfr": FactorRule(name="cfr"),
+    "cfr+": FactorRule(name="cfr+", floor=True, average_power=1.0),
+    "linear-cfr": FactorRule(name="linear-cfr", discount=(1.0, 1.0, 1.0)),
+    "dcfr": FactorRule(name="dcfr", discount=(1.5, 0.0, 2.0)),
+    "pcfr+": PredictiveRule(name="pcfr+"),
 }
 
 
@@ -69,3 +268,12 @@ def find_rule(name: str) -> UpdateRule:
     if name not in RULES:
         raise UsageError(f"'{name}' is not an algorithm: {', '.join(RULES)} or lp is allowed")
     return RULES[name]
+
+
+def is_recipe(rule: UpdateRule) -> bool:
+    """Return whether a name, `alternating`, `delay` and, for `dcfr`, `discount` say all about a rule."""
+    recipe = RULES.get(rule.name)
+    free = {"alternating", "delay", *(["discount"] if rule.name == "dcfr" else [])}
+    return type(recipe) is type(rule) and all(
+        getattr(rule, field) == getattr(recipe, field) for field in {*type(rule).model_fields} - free
+    )

@@ -66,7 +66,7 @@ class NaiveWalk:
         averages: the same for the average strategy.
         see: what a player sees of (player, round, hand, board): everything, or a bucket. Where several hands
             or boards look alike, each counts as often as chance deals it.
-        merges: whether `see` makes hands look alike.
+        merges: whether `see` makes hands look alike, everywhere or for (player, round).
         pay: what players get at leaves.
     """
 
@@ -77,7 +77,7 @@ class NaiveWalk:
     regrets: Table = field(default_factory=dict)
     averages: Table = field(default_factory=dict)
     see: Callable[[int, int, Hand, Hand], Hashable] = lambda player, round_index, hand, board: (hand, board)
-    merges: bool = False
+    merges: bool | Callable[[int, int], bool] = False
     pay: Pay = plain_pay
 
     def values(self, player: int, mode: str, step: Sequence[float] = (1, 1, 0, 1, 0)) -> Vector:
@@ -151,7 +151,8 @@ class NaiveWalk:
             hand: sum(p * child[hand] for p, child in zip(sigma[hand], children, strict=True)) for hand in own
         }
         if mode == "learn":
-            weight = chance if self.merges else 1.0
+            merges = self.merges(player, round_index) if callable(self.merges) else self.merges
+            weight = chance if merges else 1.0
             for hand in own:
                 gains = [weight * (child[hand] - values[hand]) for child in children]
                 self._update(seen[hand], gains, [weight * own[hand] * p for p in sigma[hand]], step)
