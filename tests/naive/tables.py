@@ -87,3 +87,14 @@ def naive_shards(
             key = (run, board)
         shards.setdefault(key, []).append(slot)
     return {key: shards[key] for key in sorted(shards)}
+
+
+def naive_groups(sizes: list[int], most: int) -> list[list[int]]:
+    """Put shards into groups one at a time: a group is closed when the next shard would make it too large."""
+    groups: list[list[int]] = []
+    for shard, size in enumerate(sizes):
+        if groups and sum(sizes[other] for other in groups[-1]) + size <= most:
+            groups[-1].append(shard)
+        else:
+            groups.append([shard])
+    return groups
