@@ -1,5 +1,6 @@
 """Slow obvious twins of the tables: the order of slots in a layout by sub-game, one slot at a time."""
 
+import struct
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -98,3 +99,34 @@ def naive_groups(sizes: list[int], most: int) -> list[list[int]]:
         else:
             groups.append([shard])
     return groups
+
+
+LARGEST = 2**31 - 1
+
+
+def naive_fixed(value: float, scale: float) -> int:
+    """Hold one number in fixed point; the product is that of floats, the rest is done with whole numbers."""
+    product = value * scale
+    if product == float("inf") or product == float("-inf"):
+        return LARGEST if product > 0 else -LARGEST
+    # Python rounds floats half to even.
+    return min(max(round(product), -LARGEST), LARGEST)
+
+
+def naive_unfixed(held: int, scale: float) -> float:
+    """Give back what a number in fixed point stands for."""
+    return held / scale
+
+
+def naive_fixed_sum(held: int, gain: float, scale: float) -> int:
+    """Add a gain to a number in fixed point, with integers that have no end before they are cut."""
+    product = gain * scale
+    if product == float("inf") or product == float("-inf"):
+        return LARGEST if product > 0 else -LARGEST
+    return min(max(held + round(product), -LARGEST), LARGEST)
+
+
+def naive_float32(value: float) -> float:
+    """Hold one number as a float32: the largest one stands for all that are larger."""
+    largest = float(np.finfo(np.float32).max)
+    return struct.unpack("f", struct.pack("f", min(max(value, -largest), largest)))[0]
