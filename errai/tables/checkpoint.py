@@ -1,27 +1,36 @@
 """A checkpoint: several arrays and a little state, on disk as a whole or not at all.
 
-Steps of a write: the arrays go to files with the number of a new generation in their names, each safe before
-the next; then `checkpoint.json`, which names them with their checksums, is replaced in one rename; then
-the old generation is deleted. A kill at any moment leaves one good checkpoint, the old or the new, and
-at worst some files that it does not name, which the next write removes.
+Steps of a write: the arrays that changed go to files with the number of a new generation in their names, each
+safe before the next; then `checkpoint.json`, which names all arrays with their checksums, is replaced in one
+rename; then the files that it no longer names are deleted. Arrays that did not change keep the file of the
+generation that wrote them. A kill at any moment leaves one good checkpoint, the old or the new, and at worst
+some files that it does not name, which the next write removes; a write that fails removes them itself.
+
+A large table is several arrays, the groups of its shards (`groups.py`); readers get it as one.
 """
 
 import fcntl
 import json
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from errai.array_file import (
     Array,
     checksum,
     read_array,
+    read_header,
     remove_temporaries,
     sync_folder,
     write_array,
     write_text,
 )
 from errai.errors import UsageError
+from errai.tables.groups import groups_of
 
 FILE_NAME = "checkpoint.json"
 LOCK_NAME = "lock"
@@ -99,7 +108,7 @@ def read_checkpoint(folder: str | Path, fingerprint: str | None = None) -> Check
 
 
 def read_arrays(folder: str | Path, names: list[str], fingerprint: str) -> tuple[Checkpoint, list[Array]]:
-    """Read some arrays of a folder's checkpoint and verify every bit of them."""
+    """Read some arrays of a folder's checkpoint, or tables of several, and verify every bit of them."""
     found = read_checkpoint(folder, fingerprint)
     while True:
         try:
@@ -113,10 +122,21 @@ def read_arrays(folder: str | Path, names: list[str], fingerprint: str) -> tuple
 
 
 def _read_one(folder: Path, found: Checkpoint, name: str) -> Array:
-    if name not in found.arrays:
+    groups = [folder / found.arrays[group][0] for group in groups_of(name, found.arrays)]
+    checks = [found.arrays[group][1] for group in groups_of(name, found.arrays)]
+    if not groups:
         raise UsageError(f"'{folder / FILE_NAME}' names no array '{name}': the run has not saved it yet")
-    file, check = found.arrays[name]
-    return read_array(folder / file, fingerprint=found.fingerprint, expected_checksum=check)[1]
+    if len(groups) == 1:
+        return read_array(groups[0], fingerprint=found.fingerprint, expected_checksum=checks[0])[1]
+    # One group at a time: a table that fills the memory must not be there twice.
+    headers = [read_header(path) for path in groups]
+    table = np.empty(sum(header.shape[0] for header in headers), dtype=headers[0].dtype)
+    begin = 0
+    for path, check in zip(groups, checks, strict=True):
+        _, array = read_array(path, fingerprint=found.fingerprint, expected_checksum=check)
+        table[begin : begin + len(array)] = array
+        begin += len(array)
+    return table
 
 
 class CheckpointWriter:
@@ -140,36 +160,65 @@ class CheckpointWriter:
                 f"'{folder}' is being written by another process: wait for it, or choose another folder"
             ) from None
         remove_temporaries(self.folder)
-        self._last = read_checkpoint(folder, fingerprint) if has_checkpoint(folder) else None
+        if has_checkpoint(folder):
+            read_checkpoint(folder, fingerprint)
 
-    def write(self, state: dict[str, Any], arrays: dict[str, tuple[Array, str]]) -> None:
+    def write(
+        self,
+        state: dict[str, Any],
+        arrays: dict[str, tuple[Array, str]],
+        unchanged: Collection[str] = (),
+    ) -> None:
         """Replace the checkpoint.
 
         Args:
             state: what to know again, as JSON can.
-            arrays: array and unit, by name.
+            arrays: array and unit, by name, to be written.
+            unchanged: names of arrays of the last checkpoint that are still what it holds. Their files stay.
         """
-        generation = self._last.generation + 1 if self._last else 0
-        self._remove_unnamed()
-        written = {}
-        for name, (array, units) in arrays.items():
-            file = f"{name}-{generation:06d}{ARRAY_SUFFIX}"
-            check = write_array(
-                self.folder / file, array, name=name, units=units, fingerprint=self.fingerprint
-            )
-            written[name] = (file, check)
-        made = Checkpoint(self.fingerprint, generation, state, written)
-        write_text(self.folder / FILE_NAME, made.text())
-        self._last = made
-        self._remove_unnamed()
+        # What is on disk counts: a write that failed in its last step may have replaced the checkpoint.
+        last = read_checkpoint(self.folder, self.fingerprint) if has_checkpoint(self.folder) else None
+        generation = last.generation + 1 if last else 0
+        kept = {name: last.arrays[name] for name in unchanged if last and name in last.arrays}
+        for name in unchanged:
+            if name not in kept or name in arrays:
+                raise UsageError(
+                    f"array '{name}' cannot stay unchanged in '{self.folder}': "
+                    + ("it is to be written" if name in arrays else "the last checkpoint has none")
+                )
+        self._remove_unnamed(last)
+        written = {name: f"{name}-{generation:06d}{ARRAY_SUFFIX}" for name in arrays}
+        named = dict(kept)
+        try:
+            for name, (array, units) in arrays.items():
+                path = self.folder / written[name]
+                check = write_array(path, array, name=name, units=units, fingerprint=self.fingerprint)
+                named[name] = (written[name], check)
+            made = Checkpoint(self.fingerprint, generation, state, named)
+            write_text(self.folder / FILE_NAME, made.text())
+        except BaseException:
+            self._take_back(generation, list(written.values()))
+            raise
+        self._remove_unnamed(made)
 
-    def _remove_unnamed(self) -> None:
+    def _take_back(self, generation: int, files: list[str]) -> None:
+        """Remove the files of a write that failed, unless its checkpoint had been replaced already."""
+        # The error that brought us here is the one to tell; what cannot be removed now is removed later.
+        with suppress(OSError, UsageError):
+            if has_checkpoint(self.folder) and read_checkpoint(self.folder).generation == generation:
+                return
+            for file in files:
+                (self.folder / file).unlink(missing_ok=True)
+
+    def _remove_unnamed(self, found: Checkpoint | None) -> None:
         """Remove array files that the checkpoint on disk does not name."""
-        named = {file for file, _ in self._last.arrays.values()} if self._last else set()
-        for path in self.folder.glob(f"*{ARRAY_SUFFIX}"):
-            if path.name not in named:
-                path.unlink()
-        sync_folder(self.folder)
+        named = {file for file, _ in found.arrays.values()} if found else set()
+        unnamed = [path for path in self.folder.glob(f"*{ARRAY_SUFFIX}") if path.name not in named]
+        if unnamed:
+            # A power failure must not bring back the checkpoint that names them.
+            sync_folder(self.folder)
+        for path in unnamed:
+            path.unlink()
 
     def close(self) -> None:
         """Let another process write."""
