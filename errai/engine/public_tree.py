@@ -8,7 +8,6 @@ Everything here is immutable and may be used by any number of threads at once; w
 buffers of its own (`traversal`), or in some that nobody else uses at the time (`measuring`).
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
+from errai.memory import num_cores
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
@@ -201,7 +201,7 @@ class PublicTree:
             num_threads: all cores for large games without it. The same bits come out for any number.
         """
         if num_threads is None:
-            num_threads = 1 if self.is_small else os.cpu_count() or 1
+            num_threads = 1 if self.is_small else num_cores()
         if num_threads < 1:
             raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
         return Traversal(
