@@ -152,6 +152,7 @@ def show(
 
 def _show_strategy(path: str, betting: str, hand: str, board: str, json: bool) -> None:
     from errai.runs.folder import load_strategy
+    from errai.strategy.bucketed import BucketStrategy
     from errai.strategy.table import strategy_tables
 
     strategy = load_strategy(path)
@@ -166,6 +167,8 @@ def _show_strategy(path: str, betting: str, hand: str, board: str, json: bool) -
         place = f" on {board}" if board else ""
         print(f"{name} after '{betting}' with {hand}{place}: " + _listed_probabilities(found))
         return
+    if isinstance(strategy, BucketStrategy):
+        raise UsageError(f"'{path}' has buckets in place of hands: --hand says which hand to show")
     tables = list(strategy_tables(strategy, betting, board))
     if json:
         print_json(

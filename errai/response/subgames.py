@@ -80,7 +80,7 @@ class BoardWalk(NamedTuple):
     def nbytes(self) -> int:
         """Bytes that are in memory while the board is walked, what both positions play apart."""
         cells, arrays = self.plan.cells, self.plan.bucketed_arrays
-        parts = [*cells.players[0], *cells.boards, *arrays, *self.tables.bucket, *self.tables[4:6]]
+        parts: list[Floats] = [*cells.players[0], *cells.boards, *arrays, *self.tables.bucket]
         return sum(array.nbytes for array in parts) + self.buffers.nbytes
 
 
@@ -243,7 +243,8 @@ def _walk_all(
     kept = _KeptValues(response, keep_in)
     total = response.num_boards
     done = 0
-    with ThreadPoolExecutor(num_threads) as pool:
+    pool = ThreadPoolExecutor(num_threads, thread_name_prefix="errai-subgames")
+    try:
         for first in range(0, total, SAVE_EVERY):
             last = min(first + SAVE_EVERY, total)
             if not kept.read(first, last):
@@ -253,6 +254,8 @@ def _walk_all(
                 kept.write(first, last)
             done = last
             report(done, total)
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupt waits for the boards under way alone
     return response.root_values()
 
 

@@ -39,6 +39,7 @@ from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.response.results import Exploitability
 from errai.solvers.solve import Measurement, Solver, StopRule
+from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.files import describe_game, read_strategy, restore_game, restore_payoffs, strategy_game
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
@@ -393,7 +394,7 @@ def _progress_state(content: bytes) -> dict[str, Any]:
     return {"progress_bytes": len(content), "progress_checksum": checksum(content)}
 
 
-def load_strategy(path: str | Path) -> Strategy:
+def load_strategy(path: str | Path) -> Strategy | BucketStrategy:
     """Read a strategy that `Strategy.save` wrote, or the average strategy of a run's folder.
 
     Args:

@@ -62,19 +62,22 @@ def find_simple_rule(name: str) -> ActionRule:
     return SIMPLE_RULES[name]
 
 
-def simple_strategy(game: Game, name: str, menu: BetMenu | None = None) -> Strategy:
-    """Return a reference agent as the strategy of both positions.
+def simple_strategy(
+    game: Game, name: str, menu: BetMenu | None = None, second: str | None = None
+) -> Strategy:
+    """Return a reference agent as the strategy of both positions, or one for each.
 
     Args:
         game: the game.
         name: `always-fold`, `always-call`, `always-raise`, `half` or `random`.
         menu: bet sizes of a no-limit game.
+        second: the agent in position 1; the same without it.
     """
-    rule = find_simple_rule(name)
+    rules = (find_simple_rule(name), find_simple_rule(second or name))
     tree = PublicTree.of(game, menu)
     layout, links = tree.layout, tree.cells.links
     tables = layout.zeros(tree.default_dtype)
-    weights = _weights_by_slot(tree, rule)
+    weights = _weights_by_slot(tree, rules)
     for player, table in enumerate(tables):
         for r in range(tree.cells.num_rounds):
             for board in range(int(links.round_board[r]), int(links.round_board[r + 1])):
@@ -85,19 +88,22 @@ def simple_strategy(game: Game, name: str, menu: BetMenu | None = None) -> Strat
     return Strategy(tree, tables)
 
 
-def simple_plays(tree: PublicTree, name: str) -> tuple[RulePlay, RulePlay]:
-    """Return a reference agent in both positions, without tables: it needs no hands to be made.
+def simple_plays(tree: PublicTree, name: str, second: str | None = None) -> tuple[RulePlay, RulePlay]:
+    """Return a reference agent in both positions, or one for each, without tables or hands.
 
     Args:
         tree: the game.
         name: as for `simple_strategy`.
+        second: the agent in position 1; the same without it.
     """
-    weights = _weights_by_slot(tree, find_simple_rule(name))
-    first, second = (RulePlay(tree.walk, q, np.concatenate(weights[q])) for q in (0, 1))
-    return first, second
+    weights = _weights_by_slot(tree, (find_simple_rule(name), find_simple_rule(second or name)))
+    plays = [RulePlay(tree.walk, q, np.concatenate(weights[q])) for q in (0, 1)]
+    return plays[0], plays[1]
 
 
-def _weights_by_slot(tree: PublicTree, rule: ActionRule) -> list[list[npt.NDArray[np.float64]]]:
+def _weights_by_slot(
+    tree: PublicTree, rules: tuple[ActionRule, ActionRule]
+) -> list[list[npt.NDArray[np.float64]]]:
     """Return what each player plays in each round: [player][round] float64[slots of the round]."""
     betting, walk = tree.betting, tree.walk
     weights = [
@@ -108,5 +114,6 @@ def _weights_by_slot(tree: PublicTree, rule: ActionRule) -> list[list[npt.NDArra
         num_raises = sum(action not in (ACTION_FOLD, ACTION_CALL) for action in actions)
         begin = int(walk.slot[node])
         by_slot = weights[int(betting.player[node])][int(betting.round[node])]
+        rule = rules[int(betting.player[node])]
         by_slot[begin : begin + len(actions)] = rule(ACTION_FOLD in actions, num_raises > 0, num_raises)
     return weights
