@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
+    from errai.response.exploitability import best_response as best_response
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
     from errai.runs.folder import load_strategy as load_strategy
@@ -31,6 +32,7 @@ _HOMES = {
     "abstract": "errai.abstraction.build",
     "load_abstraction": "errai.abstraction.load",
     "load_game": "errai.games.catalogue",
+    "best_response": "errai.response.exploitability",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
     "load_strategy": "errai.runs.folder",

@@ -11,6 +11,7 @@ are walked in a fixed number of shares whose sums are added in order. After the 
 sub-game of its own.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -292,11 +293,11 @@ class Traversal:
         assert self._given is not None
         values = self._given[1][player]
         values.fill(0)
-        sums: dict[int, Floats] = {}  # of parents whose children are walked in several shares
-        for parent, units in groupby(self._units, key=lambda unit: unit.parent):
-            shares = len(list(units))
-            if shares > 1:
-                sums[parent] = np.zeros(shares * len(self._slice(values, player, parent)), self.dtype)
+        sums = {  # of parents whose children are walked in several shares
+            parent: np.zeros(shares * len(self._slice(values, player, parent)), self.dtype)
+            for parent, shares in Counter(unit.parent for unit in self._units).items()
+            if shares > 1
+        }
         gains: list[tuple[Floats, Floats]] = []
         num_parts = 4 * (len(self._buffers) - 1) if len(self._buffers) > 2 else 1
         if learns and tables.row_kind[player, self.cut.round :].any():
