@@ -391,6 +391,16 @@ def test_subgames_of_a_cut_start_where_it_lies(dealt: bool) -> None:
     assert cells.first_round == 2
 
 
+def test_a_path_below_a_later_board_starts_from_that_boards_hands() -> None:
+    rules = replace(poker("rhode-island"), deck=Deck("TJQK", "cdh"))
+    deals, whole = Deals(rules), game_cells(rules)
+    last = deals.num_boards(2) - 1
+    found = path_cells(deals, [last], [1.0], first_round=2)
+    assert deals.boards.parent(1)[last] == 3
+    assert root_hands(found.root[0]) == hands_of(whole, 0, int(whole.links.round_board[1]) + 3)
+    assert root_hands(found.root[0]) != hands_of(whole, 0, int(whole.links.round_board[1]))
+
+
 def test_boards_that_do_not_exist_or_follow_are_refused() -> None:
     deals = Deals(replace(poker("rhode-island"), deck=Deck("TJQK", "cdh")))
     with pytest.raises(UsageError, match="board 4 of round 1 does not exist: 0 to 3 are allowed"):
