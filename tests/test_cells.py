@@ -366,11 +366,8 @@ def test_hands_are_found_on_dealt_boards(rules: PokerRules, data: st.DataObject)
     )
     assert numbers[0] == numbers[1]
     if board:
-        assert (
-            cells.cells_of_hands(0, at, [[cells.boards[r][found.board_index, 0], hand[-1]][-len(hand) :]])[0]
-            == (NO_CELL if len(hand) == 2 else cell)
-            or len(hand) == 1
-        )
+        hit = [int(cells.boards[r][found.board_index, 0]), renamed[0]][: len(hand)]
+        assert cells.cells_of_hands(0, at, [hit]).tolist() == [NO_CELL]
 
 
 def test_a_hand_that_nobody_holds_is_refused() -> None:
@@ -389,6 +386,16 @@ def test_subgames_of_a_cut_start_where_it_lies(dealt: bool) -> None:
     assert (cells.boards[0][:, : len(last)] == last).all()
     assert len(cells.boards[0]) == (1 if dealt else 7)
     assert cells.first_round == 2
+
+
+def test_a_path_below_a_later_board_starts_from_that_boards_hands() -> None:
+    rules = replace(poker("rhode-island"), deck=Deck("TJQK", "cdh"))
+    deals, whole = Deals(rules), game_cells(rules)
+    last = deals.num_boards(2) - 1
+    found = path_cells(deals, [last], [1.0], first_round=2)
+    assert deals.boards.parent(1)[last] == 3
+    assert root_hands(found.root[0]) == hands_of(whole, 0, int(whole.links.round_board[1]) + 3)
+    assert root_hands(found.root[0]) != hands_of(whole, 0, int(whole.links.round_board[1]))
 
 
 def test_boards_that_do_not_exist_or_follow_are_refused() -> None:
