@@ -169,7 +169,7 @@ def relative_weights(weights: Weights, whose: str) -> Weights:
         weights: float64[1326], one of them above 0.
         whose: the player, to name in a refusal.
     """
-    relative: Weights = weights / weights.max()
+    relative: npt.NDArray[np.float64] = weights / weights.max()
     small = np.flatnonzero((weights > 0) & (relative < LEAST_RELATIVE_WEIGHT))
     if len(small):
         hand = format_cards(FULL_DECK.hands(2)[small[0]][::-1])
