@@ -534,7 +534,7 @@ def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
     ("arguments", "sentence"),
     [
         (("solve", "leduc", "--payoffs", "rake"), "'rake' are not payoffs"),
-        (("solve", "bluff-1-1", "--payoffs", "rake 5%"), "--payoffs and lp do not apply"),
+        (("solve", "bluff-1-1", "--payoffs", "rake 5%"), "--payoffs, --abstraction and lp do not apply"),
         (("solve", "leduc", "--algorithm", "lp", "--payoffs", "rake 5%"), "do not sum to the same"),
         (("solve", "--resume", "--out", "r", "--payoffs", "rake 5%"), "--payoffs goes with a game"),
         (

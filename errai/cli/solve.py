@@ -209,7 +209,7 @@ def solve_command(
             given is not None for given in (out, plot, menu, abstraction, payoffs)
         ):
             raise UsageError(
-                f"'{game}' is a dice game: --out, --plot, --bets, --abstraction, --payoffs and lp do not "
+                f"'{game}' is a dice game: --out, --plot, --bets, --payoffs, --abstraction and lp do not "
                 "apply to it"
             )
         rule = configured_rule(
