@@ -1,4 +1,6 @@
-"""A run on disk: what is written where, and how it is found again. A *run* is a folder:
+"""A run on disk: what is written where, and how it is found again.
+
+A *run* is a folder:
 
     run.toml          the whole configuration: game, bets, abstraction, algorithm, options, dtype, seed
     fingerprint       checksum of run.toml; stands in every array
