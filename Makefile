@@ -11,8 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Kernels against their naive twins once more as plain Python, where an index out of bounds is seen.
 WITHOUT_JIT := tests/test_evaluator.py tests/test_isomorphism.py tests/test_boards.py tests/test_equity.py \
-  tests/test_terminal.py tests/test_traversal.py tests/test_features.py tests/test_kmeans.py \
-  tests/test_potential_aware.py tests/test_public_clusters.py tests/test_public_abstraction.py
+  tests/test_terminal.py tests/test_traversal.py tests/test_update_rules.py tests/test_features.py \
+  tests/test_kmeans.py tests/test_potential_aware.py tests/test_public_clusters.py tests/test_public_abstraction.py
 
 .PHONY: demo test prove bench clean
 
