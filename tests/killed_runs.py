@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 
 import errai
-from errai.runs.folder import TABLE_NAMES, RunFolder, load_strategy
+from errai.runs.folder import RunFolder, load_strategy
 from errai.runs.run import Run, prepare_resumed
 from errai.tables.checkpoint import has_checkpoint, read_arrays
 
 ITERATIONS = 150
+TABLE_NAMES = ("regrets-0", "regrets-1", "averages-0", "averages-1")
 
 
 def solve(folder: Path | None) -> Run:

@@ -97,6 +97,33 @@ def test_tables_may_be_replaced_and_a_fused_rule_may_go_by_gains() -> None:
             assert first == pytest.approx(second, abs=1e-9)
 
 
+class Told(UpdateRule):
+    """Plain CFR that keeps what it is told."""
+
+    calls: ClassVar[list[tuple[int, int, list[float]]]] = []
+
+    def steps(self, first: int, last: int) -> Any:
+        steps = super().steps(first, last)
+        steps[:, :, 0] = [[t + 0.25, t + 0.5] for t in range(first, last)]
+        return steps
+
+    def apply(self, update: Update) -> None:
+        if len(update.gains) > 1:  # kernels are warmed up on a single slot
+            self.calls.append((update.iteration, update.player, update.step.tolist()))
+            UpdateRule.apply(self, update)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+def test_a_rule_is_told_who_has_learnt_and_when(alternating: bool) -> None:
+    Told.calls.clear()
+    solver = Solver(PublicTree.of(KUHN), Told(alternating=alternating))
+    solver.run(2)
+    solver.run(1)
+    assert Told.calls == [
+        (t, player, [t + own, 1, 0, 1, 1]) for t in (1, 2, 3) for player, own in ((0, 0.25), (1, 0.5))
+    ]
+
+
 def test_an_object_goes_wherever_a_name_goes() -> None:
     named = errai.solve(KUHN, "dcfr", 20)
     given = errai.solve(KUHN, FactorRule(name="mine", discount=(1.5, 0.0, 2.0)), 20)
