@@ -2,15 +2,17 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from naive.traversal import NaiveWalk
 
 import errai
-from errai.cards.deck import Deck
+from errai.cards.deck import Deck, format_cards
 from errai.engine import traversal
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import BEST, KEEP, LEARN, PLAY, CutPlace
@@ -21,6 +23,7 @@ from errai.solvers.update_rules import RULES
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.tree.buckets import Buckets
+from errai.tree.size import game_size
 
 SHORT_3_1 = PokerRules(
     name="short [3-1] hold'em",
@@ -268,3 +271,48 @@ def nearly(tree: PublicTree, tables: tuple[Floats, Floats]) -> Any:
     """The same tables with a trace of every action, so that nothing is skipped."""
     traced = (tables[0] + 1e-13, tables[1] + 1e-13)
     return tree.layout.tables(traced, traced, traced)
+
+
+def test_boards_of_the_first_round_are_all_walked() -> None:
+    """A limit game of one round, 2 suits x 3 ranks, one hole card, one board card: by CFR+ and by LP."""
+    game = replace(
+        BOARD_FIRST,
+        name="one round",
+        deck=Deck("QKA", "hs"),
+        num_board_cards=(1,),
+        raise_sizes=(2,),
+        max_raises=(2,),
+        first_player=(0,),
+    )
+    run = errai.solve(game, iterations=2000)
+    assert run.strategy.tree.num_slots == game_size(game).table_slots == 126
+    exact = errai.solve(game, "lp")
+    value = errai.expected_value(exact.strategy, exact.strategy).positions[0]
+    assert errai.exploitability(exact.strategy).chips < 1e-9
+    assert errai.expected_value(run.strategy, run.strategy).positions[0] == pytest.approx(value, abs=1e-3)
+    assert errai.exploitability(run.strategy).chips < 1e-3
+
+
+def test_boards_of_the_first_round_against_the_twin() -> None:
+    """Values of a random profile, hand by hand, where each of two rounds deals a public card."""
+    tree = tree_of("board first")
+    hands = {(card,): 1.0 for card in BOARD_FIRST.deck.cards}
+    rng = random.Random(9)
+    texts: dict[tuple[int, str], list[float]] = {}
+
+    def chances(betting: str, hand: str, board: str, actions: list[str]) -> list[float]:
+        ranks = hand[0] + board[::2]
+        weights = texts.setdefault((hash(ranks), betting), [rng.random() for _ in actions])
+        return [weight / sum(weights) for weight in weights]
+
+    strategy = errai.strategy_from_function(BOARD_FIRST, chances)
+    naive = NaiveWalk(BOARD_FIRST, (hands, hands))
+    naive.strategy = lambda infoset, number: chances(  # type: ignore[method-assign]
+        infoset[1], *(format_cards(cards) for cards in infoset[2]), ["a"] * number
+    )
+    walk = walker(tree, None)
+    played = tree.layout.tables(strategy.tables, strategy.tables, strategy.tables)
+    for player in (0, 1):
+        for mode, named in ((PLAY, "evaluate"), (BEST, "best")):
+            mine = walk.mean_value(player, walk.walk_once(player, mode, played, np.zeros(5)))
+            assert mine == pytest.approx(naive.mean_value(player, naive.values(player, named)), abs=1e-12)

@@ -157,6 +157,19 @@ def _add_losses(
 
 
 @kernel()
+def _is_nothing(
+    reach,  # IN   float[...]
+    begin,  # IN   uint64
+    num_cells,  # IN   uint64
+):
+    """Return whether a row of reach is zero everywhere: then so are the values of its leaves."""
+    c = U(0)
+    while c < num_cells and reach[begin + c] == 0:
+        c += U(1)
+    return c == num_cells
+
+
+@kernel()
 def value_leaves(
     leaves,  # IN   int32[L, 3]  reach row of the opponent, showdown node, fold node (-1 for none)
     chips,  # IN   float64[L, 2 or 4]  for winning the showdown, at the fold; for a tie, for losing
@@ -204,6 +217,11 @@ def value_leaves(
             row_offsets[used] = reach_begin + (leaves[leaf, ROW] - row_base) * width
             showdown_offsets[used] = waste if showdown < 0 else value_begin + (showdown - node_base) * width
             fold_offsets[used] = waste if fold < 0 else value_begin + (fold - node_base) * width
+            if _is_nothing(reach, row_offsets[used], num_other):
+                for i in range(num_own):
+                    value[showdown_offsets[used] + i] = 0
+                    value[fold_offsets[used] + i] = 0
+                continue
             with_showdowns |= showdown >= 0
             with_folds |= fold >= 0
             t = U(used)
@@ -217,6 +235,8 @@ def value_leaves(
             else:
                 sums[_SHOWDOWN_CHIPS + t] = chips[leaf, WON]
             used += 1
+        if used == 0:
+            break
         for t in range(used, LANES):  # an unused lane reads what the first one reads and writes to the waste
             row_offsets[t] = row_offsets[0]
             showdown_offsets[t] = waste

@@ -45,12 +45,7 @@ class Root:
         given = [np.ones(len(held)) for held in hands] if weights is None else list(weights)
         initial = (given[0].astype(dtype), given[1].astype(dtype))
         ranges = [held * weight for held, weight in zip(hands, initial, strict=True)]
-        by_hand = [
-            np.repeat(weight.astype(np.float64), held.astype(np.int64))
-            for weight, held in zip(initial, hands, strict=True)
-        ]
-        first, second = (root.hand_card for root in cells.root)
-        num_pairs = _weight_of_pairs(by_hand[0], first, by_hand[1], second)
+        num_pairs = weight_of_pairs(cells, initial)
         return Root(
             initial,
             (ranges[0] / ranges[0].sum(), ranges[1] / ranges[1].sum()),
@@ -63,13 +58,17 @@ class Root:
         return float(self.shares[player] @ values.astype(np.float64))
 
 
-def _weight_of_pairs(
-    first: npt.NDArray[np.float64],
-    first_cards: npt.NDArray[np.uint8],
-    second: npt.NDArray[np.float64],
-    second_cards: npt.NDArray[np.uint8],
-) -> float:
-    """Return the weight of all pairs of hands that share no card, by inclusion and exclusion."""
+def weight_of_pairs(cells: Cells, weights: Pair) -> float:
+    """Return the weight of all pairs of hands that share no card, by inclusion and exclusion.
+
+    Args:
+        cells: whose root cells they are.
+        weights: [player] float[root cells] weight of each hand of a cell.
+    """
+    (first, first_cards), (second, second_cards) = (
+        (np.repeat(weight.astype(np.float64), root.multiplicity.astype(np.int64)), root.hand_card)
+        for weight, root in zip(weights, cells.root, strict=True)
+    )
     sums = np.zeros(NO_CARD + 1)
     for column in (0, 1):
         np.add.at(sums, second_cards[:, column], second)

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linprog
 
+from errai.engine.root import weight_of_pairs
 from errai.errors import UsageError
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.tables.layout import TableLayout, lossless_layout
@@ -103,9 +104,10 @@ def solve_sequence_form(
     weights = _verify_initial(cells, initial)
     form = _SequenceForm(tree, cells, layout, payoffs)
     form.verify_constant_sum()
-    matrix, num_pairs = form.payoff_matrix(weights)
+    num_pairs = weight_of_pairs(cells, weights)
     if num_pairs <= 0:
         raise UsageError("no hand of one range can meet a hand of the other: at least one pair is needed")
+    matrix = form.payoff_matrix(weights)
     value, *plans = _solve(matrix, form.constraints(0), form.constraints(1))
     tables = [form.probabilities(q, plan) for q, plan in enumerate(plans)]
     return SequenceFormResult(
@@ -120,8 +122,8 @@ def _verify_initial(
     cells: Cells, initial: tuple[npt.ArrayLike, npt.ArrayLike] | None
 ) -> tuple[Floats, Floats]:
     result = []
-    for q, player in enumerate(cells.players):
-        num_cells = int(player.cell_begin[1])
+    for q, root in enumerate(cells.root):
+        num_cells = len(root.multiplicity)
         weights = np.ones(num_cells) if initial is None else np.asarray(initial[q], dtype=np.float64)
         if weights.shape != (num_cells,):
             raise UsageError(
@@ -244,17 +246,14 @@ class _SequenceForm:
                 "a linear programme needs that, cfr+ does not"
             )
 
-    def payoff_matrix(self, weights: tuple[Floats, Floats]) -> tuple[Any, float]:
-        """Return P, not yet divided by the weight of all pairs of hands, and that weight."""
+    def payoff_matrix(self, weights: tuple[Floats, Floats]) -> Any:
+        """Return P, not yet divided by the weight of all pairs of hands."""
         chance = self._board_chances()
         rows, columns, entries = [], [], []
-        num_pairs = 0.0
         for board in range(self.num_boards()):
             meets = self._meeting_pairs(board)
             lineages = [self.lineage(q, board) for q in (0, 1)]
-            meets *= np.outer(*(weights[q][lineages[q][0][1]] for q in (0, 1)))
-            if board == 0:
-                num_pairs = float(meets.sum())
+            meets *= np.outer(*(weights[q][self._root_cells(q, lineages[q][0])] for q in (0, 1)))
             outcomes = self._outcomes(board)
             for kind, which, pairs in (
                 (FOLD, 0, meets),
@@ -272,7 +271,7 @@ class _SequenceForm:
                     entries.append(chance[board] * chips * pairs[first, second])
         shape = (1 + self.layout.num_slots[0], 1 + self.layout.num_slots[1])
         places = (np.concatenate(rows), np.concatenate(columns))
-        return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr(), num_pairs
+        return sparse.coo_array((np.concatenate(entries), places), shape=shape).tocsr()
 
     def probabilities(self, q: int, plan: Floats) -> Floats:
         """Turn a plan into the probability of each action."""
@@ -296,10 +295,16 @@ class _SequenceForm:
         nodes: list[int] = (begin + np.flatnonzero(self.tree.kind[begin:end] == kind)).tolist()
         return nodes
 
+    def _root_cells(self, q: int, first: tuple[int, Ints]) -> Ints:
+        """Return the root cells of some cells of a board of the first round."""
+        player, (board, cell) = self.cells.players[q], first
+        root: Ints = player.parent_cell[player.cell_begin[board] + cell].astype(np.int64)
+        return root
+
     def _board_chances(self) -> Floats:
         """Return the chance of each board, given that it hits neither hand."""
         chance = self.cells.links.deal_factor.copy()
-        for board in range(1, self.num_boards()):
+        for board in range(int(self.cells.links.round_board[1]), self.num_boards()):
             chance[board] *= chance[self.parent_board[board]]
         return chance
 
@@ -327,7 +332,7 @@ class _SequenceForm:
 
 
 def _parent_boards(cells: Cells) -> Ints:
-    """Return the board before each board; 0 for the root."""
+    """Return the board before each board; 0 for those of the first round, which have none."""
     links = cells.links
     parents = np.zeros(links.round_board[-1], dtype=np.int64)
     for board in range(links.round_board[-2]):
