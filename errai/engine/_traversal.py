@@ -376,10 +376,14 @@ def walk(
                     source = tables.source[q]
                     if tables.bucketed[q, level]:
                         gather_rows(
+                            decisions,
+                            first[ENTRY_DECISION],
+                            last[ENTRY_DECISION],
+                            q,
+                            slot_base,
                             tables.bucket[q],
                             first_cell - U(cell_begin[q, 0]),
                             num_cells,
-                            last[ENTRY_SLOT + q] - first[ENTRY_SLOT + q],
                             begin,
                             rows,
                             source,
@@ -487,10 +491,14 @@ def walk(
             bucketed = tables.bucketed[player, level] and mode != BEST
             if bucketed:
                 gather_rows(
+                    decisions,
+                    first[ENTRY_DECISION],
+                    last[ENTRY_DECISION],
+                    player,
+                    slot_base,
                     tables.bucket[player],
                     first_own - U(cell_begin[player, 0]),
                     num_own,
-                    num_slots,
                     begin,
                     rows,
                     source,
@@ -528,12 +536,16 @@ def walk(
             if bucketed and mode == LEARN:
                 for which in range(2):
                     scatter_rows(
+                        decisions,
+                        first[ENTRY_DECISION],
+                        last[ENTRY_DECISION],
+                        player,
+                        slot_base,
                         tables.bucket[player],
                         first_own - U(cell_begin[player, 0]),
                         num_own,
                         cells.bucket_weight,
                         first_own,
-                        num_slots,
                         begin,
                         rows,
                         width,
