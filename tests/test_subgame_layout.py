@@ -113,7 +113,10 @@ def make(name: str, rows: str, cut: int | None, dealt: bool, together: int | Non
 def slot_at(walk: WalkTree, slot: Slot, begin: np.ndarray, rows: np.ndarray, round_board: np.ndarray) -> int:
     """Return where the walk's formula finds a slot."""
     board = int(round_board[slot.round]) if slot.board is None else slot.board
-    return int(begin[board] + (walk.slot[slot.node] + slot.action) * rows[board]) + slot.row
+    first = int(begin[board] + walk.slot[slot.node] * rows[board])
+    if slot.board is None:
+        return first + slot.row * int(walk.num_children[slot.node]) + slot.action
+    return first + slot.action * int(rows[board]) + slot.row
 
 
 @pytest.mark.parametrize(("name", "rows", "cut", "dealt", "together"), CASES)

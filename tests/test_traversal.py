@@ -329,7 +329,7 @@ def test_buckets_gather_hands_as_often_as_they_are_dealt(name: str, num_threads:
         first = int(begin[q, cells.links.round_board[r]]) + int(walk.walk.slot[node]) * num_buckets
         for row in range(num_buckets):
             actions = np.arange(int(pair.tree.num_children[node]))
-            slots[q, texts[node], row] = first + row + num_buckets * actions
+            slots[q, texts[node], row] = first + row * len(actions) + actions
     source = random_tables(layout, rng)
     played = {infoset: source[infoset[0]][places].tolist() for infoset, places in slots.items()}
     naive = replace(pair.naive, source=played, regrets={}, averages={}, see=see, merges=True)

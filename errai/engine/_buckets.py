@@ -1,4 +1,9 @@
-"""Kernels of bucketed tables: rows of buckets spread over the cells of a board, and gathered again."""
+"""Kernels of bucketed tables: rows of buckets spread over the cells of a board, and gathered again.
+
+In a bucketed round the actions of one information set are together, `[decision][bucket][action]`, because
+whoever walks one deal reads and writes them together and finds them in one cache line
+(`benchmarks/bench_bucket_layout.py`). The walk's own buffers are `[slot][cell]`, as lossless tables are.
+"""
 
 import numpy as np
 
@@ -6,46 +11,100 @@ from errai.kernels import kernel
 
 U = np.uint64
 
+PLAYER, ACTIONS, SLOT = 0, 1, 4
+"""Columns of `WalkPlan.decisions`."""
+
+CELLS = 16
+"""Cells whose gains are added before the next decision's: a cache line of float32."""
+
 
 @kernel()
 def gather_rows(
+    decisions,  # IN   int32[D, 7]
+    first,  # IN   int64  the block's decisions
+    last,  # IN   int64
+    actor,  # IN   int64  whose table it is
+    slot_base,  # IN   int64  first of the block's slots
     bucket,  # IN   int32[...]  the bucket of each cell, from first_cell on
     first_cell,  # IN   uint64
     num_cells,  # IN   uint64
-    num_slots,  # IN   int64
-    begin,  # IN   int64
-    rows,  # IN   int64
+    begin,  # IN   int64  the block's slots in `source`
+    rows,  # IN   int64  buckets
     source,  # IN   float[...]  table
-    width,  # IN   int64
+    width,  # IN   int64  distance of slots in `target`
     target,  # OUT  float[slots, width]  flat
 ):
     """Spread the rows of buckets over the cells of a board."""
-    for s in range(num_slots):
-        k, t = U(begin + s * rows), U(s * width)
-        for c in range(num_cells):
-            target[t + c] = source[k + U(bucket[first_cell + c])]
+    one, two, next_slot = U(1), U(2), U(width)
+    for d in range(first, last):
+        if decisions[d, PLAYER] != actor:
+            continue
+        num_actions = U(decisions[d, ACTIONS])
+        slot = decisions[d, SLOT] - slot_base
+        k, t = U(begin + slot * rows), U(slot * width)
+        if num_actions == 2:
+            for c in range(num_cells):
+                place = k + two * U(bucket[first_cell + c])
+                target[t + c] = source[place]
+                target[t + next_slot + c] = source[place + one]
+        elif num_actions == 3:
+            for c in range(num_cells):
+                place = k + (two + one) * U(bucket[first_cell + c])
+                target[t + c] = source[place]
+                target[t + next_slot + c] = source[place + one]
+                target[t + two * next_slot + c] = source[place + two]
+        else:
+            for a in range(num_actions):
+                for c in range(num_cells):
+                    target[t + a * next_slot + c] = source[k + num_actions * U(bucket[first_cell + c]) + a]
 
 
 @kernel()
 def scatter_rows(
-    bucket,  # IN   int32[...]
+    decisions,  # IN   int32[D, 7]
+    first,  # IN   int64  the block's decisions
+    last,  # IN   int64
+    actor,  # IN   int64  whose table it is
+    slot_base,  # IN   int64  first of the block's slots
+    bucket,  # IN   int32[...]  the bucket of each cell, from first_cell on
     first_cell,  # IN   uint64
     num_cells,  # IN   uint64
     cell_weight,  # IN   float[C]
     first_weight,  # IN   uint64  where the board's cells begin in `cell_weight`
-    num_slots,  # IN   int64
-    begin,  # IN   int64
-    rows,  # IN   int64
-    width,  # IN   int64
+    begin,  # IN   int64  the block's slots in `target`
+    rows,  # IN   int64  buckets
+    width,  # IN   int64  distance of slots in `source`
     source,  # IN   float[slots, width]  flat
     target,  # INOUT float[...]  table
 ):
     """Add what the cells of a board have learnt, as often as chance deals them, to their buckets."""
-    # Slots inside: neighbouring cells often have one bucket, and each sum would wait for the one before.
-    for c in range(num_cells):
-        k, t = U(begin) + U(bucket[first_cell + c]), c
-        weight = cell_weight[first_weight + c]
-        for _ in range(num_slots):
-            target[k] += weight * source[t]
-            k += U(rows)
-            t += U(width)
+    one, two, next_slot, zero = U(1), U(2), U(width), U(0)
+    # A few cells at a time: neighbours often have one bucket, and each sum would wait for the one before;
+    # with few cells in a row, the sums of the next decision begin meanwhile.
+    for tile in range(zero, num_cells, U(CELLS)):
+        end = min(tile + U(CELLS), num_cells)
+        for d in range(first, last):
+            if decisions[d, PLAYER] != actor:
+                continue
+            num_actions = U(decisions[d, ACTIONS])
+            slot = decisions[d, SLOT] - slot_base
+            k, t = U(begin + slot * rows), U(slot * width)
+            if num_actions == 2:
+                for c in range(tile, end):
+                    place = k + two * U(bucket[first_cell + c])
+                    weight = cell_weight[first_weight + c]
+                    target[place] += weight * source[t + c]
+                    target[place + one] += weight * source[t + next_slot + c]
+            elif num_actions == 3:
+                for c in range(tile, end):
+                    place = k + (two + one) * U(bucket[first_cell + c])
+                    weight = cell_weight[first_weight + c]
+                    target[place] += weight * source[t + c]
+                    target[place + one] += weight * source[t + next_slot + c]
+                    target[place + two] += weight * source[t + two * next_slot + c]
+            else:
+                for c in range(tile, end):
+                    place = k + num_actions * U(bucket[first_cell + c])
+                    weight = cell_weight[first_weight + c]
+                    for a in range(num_actions):
+                        target[place + a] += weight * source[t + a * next_slot + c]

@@ -191,10 +191,14 @@ def walk(
                         source_table = tables.source[q]
                         if tables.row_kind[q, level] == BUCKETS:
                             gather_rows(
+                                decisions,
+                                first[ENTRY_DECISION],
+                                last[ENTRY_DECISION],
+                                q,
+                                slot_base,
                                 tables.bucket[q],
                                 first_cell - U(cell_begin[q, 0]),
                                 num_cells,
-                                num_slots,
                                 begin,
                                 rows,
                                 source_table,
@@ -369,10 +373,14 @@ def walk(
                     if apart:
                         if tables.row_kind[player, level] == BUCKETS:
                             gather_rows(
+                                decisions,
+                                first[ENTRY_DECISION],
+                                last[ENTRY_DECISION],
+                                player,
+                                slot_base,
                                 tables.bucket[player],
                                 first_own - U(cell_begin[player, 0]),
                                 num_own,
-                                num_slots,
                                 begin,
                                 rows,
                                 source_table,
@@ -412,12 +420,16 @@ def walk(
                     if apart and mode == LEARN:
                         for which in range(2):
                             scatter_rows(
+                                decisions,
+                                first[ENTRY_DECISION],
+                                last[ENTRY_DECISION],
+                                player,
+                                slot_base,
                                 tables.bucket[player],
                                 first_own - U(cell_begin[player, 0]),
                                 num_own,
                                 cells.bucket_weight,
                                 first_own,
-                                num_slots,
                                 begin,
                                 rows,
                                 width,

@@ -217,12 +217,15 @@ class PublicTree:
         """Name the decision, board and row of a slot."""
         layout = self.layout
         board = int(np.searchsorted(layout.begin[player], slot, side="right")) - 1
-        place, row = divmod(slot - int(layout.begin[player, board]), int(layout.rows[player, board]))
+        place, rows = slot - int(layout.begin[player, board]), int(layout.rows[player, board])
         round_index = int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
         walk = self.walk
         first, last = self.betting.round_begin[round_index : round_index + 2]
         nodes = np.arange(first, last)[(walk.slot[first:last] >= 0) & (walk.player[first:last] == player)]
-        node = int(nodes[np.searchsorted(walk.slot[nodes], place, side="right") - 1])
+        node = int(nodes[np.searchsorted(walk.slot[nodes], place // rows, side="right") - 1])
+        inside = place - int(walk.slot[node]) * rows
+        is_bucketed = layout.bucketed[player, round_index]
+        row = inside // int(walk.num_children[node]) if is_bucketed else inside % rows
         return f"node {node} of round {round_index + 1}, board {board}, row {row}"
 
     @contextmanager

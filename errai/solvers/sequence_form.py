@@ -31,7 +31,7 @@ from scipy.optimize import linprog
 from errai.engine.root import weight_of_pairs
 from errai.errors import UsageError
 from errai.games.payoffs import PLAIN, Payoffs
-from errai.tables.layout import TableLayout, lossless_layout
+from errai.tables.layout import TableLayout, lossless_layout, slot_order
 from errai.tree.betting_tree import CHALLENGE, DECISION, FOLD, SHOWDOWN, BettingTree
 from errai.tree.cells import NO_CARD, Cells
 from errai.tree.walk import WalkTree, first_board_round, walk_tree
@@ -147,6 +147,7 @@ class _SequenceForm:
         self.dealt = tree.round >= first_board_round(cells.boards)
         self.walk: WalkTree = walk_tree(tree)
         self.layout = layout or lossless_layout(self.walk, cells)
+        self._orders: dict[tuple[int, int], Ints] = {}
         self.parent_board = _parent_boards(cells)
         # The slot (within a board) of the player's last action before each node, and the round of it.
         self.last_slot = np.full((2, tree.num_nodes), NO_SLOT, dtype=np.int64)
@@ -168,11 +169,13 @@ class _SequenceForm:
 
     def slots(self, q: int, board: int, slot: int, cell: Ints) -> Ints:
         """Return where a board's slot is in the player's table, for some cells of the board."""
-        layout = self.layout
-        row = cell
-        if layout.bucketed[q, self.round_of(board)]:
-            row = layout.bucket[q][self.cells.players[q].cell_begin[board] + cell]
-        return np.asarray(layout.begin[q, board] + slot * layout.rows[q, board] + row)
+        layout, r = self.layout, self.round_of(board)
+        if not layout.bucketed[q, r]:
+            return np.asarray(layout.begin[q, board] + slot * layout.rows[q, board] + cell)
+        if (q, r) not in self._orders:
+            self._orders[q, r] = slot_order(self.walk, layout, q, r, board)
+        row = layout.bucket[q][self.cells.players[q].cell_begin[board] + cell]
+        return np.asarray(layout.begin[q, board] + self._orders[q, r][slot, row])
 
     def lineage(self, q: int, board: int) -> list[tuple[int, Ints]]:
         """Return [round] the board and the cell there from which each cell of a board has come."""
@@ -214,7 +217,8 @@ class _SequenceForm:
                         "perfect recall, cfr+ does not"
                     )
                 num_actions[first] = self.tree.num_children[node]
-                distance[first] = self.layout.rows[q, board]
+                is_bucketed = self.layout.bucketed[q, self.round_of(board)]
+                distance[first] = 1 if is_bucketed else self.layout.rows[q, board]
         infosets = np.flatnonzero(before != NO_SLOT)
         rows = [np.zeros(1, np.int64), 1 + np.arange(len(infosets))]
         columns = [np.zeros(1, np.int64), before[infosets]]
@@ -277,17 +281,16 @@ class _SequenceForm:
         """Turn a plan into the probability of each action."""
         table = np.zeros(self.layout.num_slots[q])
         for board in range(self.num_boards()):
-            rows = int(self.layout.rows[q, board])
+            r = self.round_of(board)
             for node in self._nodes(board, DECISION):
                 if self.tree.player[node] != q:
                     continue
-                num_actions = int(self.tree.num_children[node])
-                begin = int(self.layout.begin[q, board]) + int(self.walk.slot[node]) * rows
-                played = plan[1 + begin : 1 + begin + num_actions * rows].reshape(num_actions, rows)
+                slot, num_actions = int(self.walk.slot[node]), int(self.tree.num_children[node])
+                played = self.layout.decision(plan[1:], q, board, r, slot, num_actions)
                 total = played.sum(axis=0)
                 is_reached = total > UNREACHED
                 shares = np.where(is_reached, played / np.where(is_reached, total, 1), 1 / num_actions)
-                table[begin : begin + num_actions * rows] = shares.ravel()
+                self.layout.decision(table, q, board, r, slot, num_actions)[:] = shares
         return table
 
     def _nodes(self, board: int, kind: int) -> list[int]:

@@ -111,7 +111,8 @@ class BucketStrategy:
         node = find_node(self.tree, betting)
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
         cards = verified_cards(self.game, round_index, hand, board)
-        if self.layout.bucketed[player, round_index]:
+        is_bucketed = bool(self.layout.bucketed[player, round_index])
+        if is_bucketed:
             row = int(
                 self.saved.abstraction.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0]
             )
@@ -120,7 +121,9 @@ class BucketStrategy:
         rows = int(self.layout.rows[player, round_index])
         begin = int(self.layout.begin[player, round_index]) + int(self.tree.walk.slot[node]) * rows
         names = action_names(self.tree, node)
-        weights = self.tables[player][begin : begin + len(names) * rows].reshape(-1, rows)[:, row]
+        slots = self.tables[player][begin : begin + len(names) * rows]
+        # The actions of a bucket are together, those of cells are not.
+        weights = slots.reshape(rows, -1)[row] if is_bucketed else slots.reshape(-1, rows)[:, row]
         return dict(zip(names, normalised(weights).tolist(), strict=True))
 
     def _cell(self, player: int, cards: list[int]) -> int:

@@ -68,11 +68,11 @@ class Strategy:
     def weights(self, player: int, node: int, board: int) -> Floats:
         """Return the slots of a decision at a board: float[actions, cells], a view of a lossless table."""
         layout, walk = self.tree.layout, self.tree.walk
-        rows = int(layout.rows[player, board])
-        begin = int(layout.begin[player, board]) + int(walk.slot[node]) * rows
-        actions = int(walk.num_children[node])
-        slots = self.tables[player][begin : begin + actions * rows].reshape(actions, rows)
-        if not layout.bucketed[player, self.tree.betting.round[node]]:
+        r = int(self.tree.betting.round[node])
+        slots = layout.decision(
+            self.tables[player], player, board, r, int(walk.slot[node]), int(walk.num_children[node])
+        )
+        if not layout.bucketed[player, r]:
             return slots
         cells = self.tree.cells.players[player].cell_begin[board : board + 2]
         return slots[:, layout.bucket[player][cells[0] : cells[1]]]

@@ -19,7 +19,7 @@ from errai.tree.walk import WalkTree
 
 @dataclass(frozen=True, eq=False)
 class BucketLayout:
-    """The places of slots by round: decision by decision, action by action, row by row.
+    """The places of slots by round, ordered inside a decision as in `TableLayout`.
 
     Attributes:
         begin: int64[2, R] where the slots of each round begin.

@@ -15,6 +15,13 @@ from errai.tree.cells import Cells
 from errai.tree.walk import WalkTree
 
 Floats = npt.NDArray[Any]
+Places = npt.NDArray[np.int64]
+
+PLAYER, ACTIONS, SLOT = 0, 1, 4
+"""Columns of `WalkPlan.decisions`."""
+
+ENTRY_DECISION = 1
+"""A column of `WalkPlan.entries`."""
 
 
 class Tables(NamedTuple):
@@ -44,7 +51,11 @@ class Tables(NamedTuple):
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The places of slots: board by board, in a board decision by decision, action by action, row by row.
+    """The places of slots: board by board, in a board decision by decision.
+
+    Inside a decision slots lie action by action and row by row where rows are cells, so that a walk of all
+    cells reads them in order; where rows are buckets, they lie row by row and action by action, so that
+    the actions of one information set are together.
 
     Attributes:
         begin: int64[2, B].
@@ -78,6 +89,26 @@ class TableLayout:
             np.stack([self.bucketed[0], other.bucketed[1]]),
             (self.num_slots[0], other.num_slots[1]),
         )
+
+    def decision(
+        self, table: Floats, player: int, board: int, round_index: int, slot: int, num_actions: int
+    ) -> Floats:
+        """Return a view of the slots of a decision at a board: float[actions, rows].
+
+        Args:
+            table: of the player.
+            player: who decides.
+            board: counted through all rounds.
+            round_index: of the board.
+            slot: the decision's first, as in `WalkTree`.
+            num_actions: at the decision.
+        """
+        rows = int(self.rows[player, board])
+        begin = int(self.begin[player, board]) + slot * rows
+        slots = table[begin : begin + num_actions * rows]
+        if self.bucketed[player, round_index]:
+            return slots.reshape(rows, num_actions).T
+        return slots.reshape(num_actions, rows)
 
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""
@@ -132,6 +163,30 @@ def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayo
     return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, (num_slots[0], num_slots[1]))
 
 
+def slot_order(walk: WalkTree, layout: TableLayout, player: int, round_index: int, board: int) -> Places:
+    """Return where the slots of a board lie, from its first: int64[slots of the round, rows].
+
+    Args:
+        walk: the betting as kernels see it.
+        layout: of the table.
+        player: whose table.
+        round_index: of the board.
+        board: counted through all rounds.
+    """
+    plan = walk.plan
+    here = slice(*plan.entries[plan.round_entry[round_index : round_index + 2], ENTRY_DECISION].tolist())
+    own = plan.decisions[here][plan.decisions[here, PLAYER] == player].astype(np.int64)
+    actions = np.repeat(own[:, ACTIONS], own[:, ACTIONS])[:, np.newaxis]
+    first = np.repeat(own[:, SLOT], own[:, ACTIONS])[:, np.newaxis]
+    slot = np.arange(len(first))[:, np.newaxis]
+    rows = int(layout.rows[player, board])
+    row = np.arange(rows)
+    order: Places = slot * rows + row
+    if layout.bucketed[player, round_index]:
+        order = first * rows + row * actions + slot - first
+    return order
+
+
 def spread_rows(
     walk: WalkTree, cells: Cells, layout: TableLayout, lossless: TableLayout, player: int, table: Floats
 ) -> Floats:
@@ -151,9 +206,11 @@ def spread_rows(
         r = int(np.searchsorted(cells.links.round_board, board, side="right")) - 1
         num_slots = int(walk.num_slots[player, r])
         begin, rows = int(layout.begin[player, board]), int(layout.rows[player, board])
-        slots = table[begin : begin + num_slots * rows].reshape(num_slots, rows)
+        slots = table[begin : begin + num_slots * rows]
         if layout.bucketed[player, r]:
-            slots = slots[:, layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]]
+            if board == cells.links.round_board[r]:
+                order = slot_order(walk, layout, player, r, board)  # the same for all boards of a round
+            slots = slots[order[:, layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]]]
         begin = int(lossless.begin[player, board])
         spread[begin : begin + slots.size] = slots.ravel()
     return spread

@@ -52,9 +52,13 @@ def naive_round_slots(
         boards, rows = [None], rows[:1]
     for board, num_rows in zip(boards, rows, strict=True):
         for node in nodes:
-            for action in range(int(tree.num_children[node])):
-                for row in range(num_rows):
-                    yield Slot(r, board, node, action, row)
+            num_actions = int(tree.num_children[node])
+            if board is None:  # the actions of a bucket are together
+                pairs = [(action, row) for row in range(num_rows) for action in range(num_actions)]
+            else:
+                pairs = [(action, row) for action in range(num_actions) for row in range(num_rows)]
+            for action, row in pairs:
+                yield Slot(r, board, node, action, row)
 
 
 def naive_whole(tree: BettingTree, links: BoardLinks, layout: TableLayout, player: int) -> list[Slot]:
@@ -130,3 +134,33 @@ def naive_float32(value: float) -> float:
     """Hold one number as a float32: the largest one stands for all that are larger."""
     largest = float(np.finfo(np.float32).max)
     return struct.unpack("f", struct.pack("f", min(max(value, -largest), largest)))[0]
+
+
+def naive_gather(
+    table: list[float], begin: int, rows: int, decisions: list[tuple[int, int]], bucket: list[int]
+) -> list[list[float]]:
+    """Return [slot][cell] what a bucketed table holds for each cell; decisions are (first slot, actions)."""
+    return [
+        [table[begin + slot * rows + row * actions + action] for row in bucket]
+        for slot, actions in decisions
+        for action in range(actions)
+    ]
+
+
+def naive_scatter(
+    table: list[float],
+    begin: int,
+    rows: int,
+    decisions: list[tuple[int, int]],
+    bucket: list[int],
+    weight: list[float],
+    learnt: list[list[float]],
+) -> list[float]:
+    """Return a bucketed table to which [slot][cell] was added, each cell with its weight."""
+    added = list(table)
+    for slot, actions in decisions:
+        for action in range(actions):
+            for cell, row in enumerate(bucket):
+                place = begin + slot * rows + row * actions + action
+                added[place] += weight[cell] * learnt[slot + action][cell]
+    return added
