@@ -14,7 +14,6 @@ all arrays are whole.
 
 import fcntl
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,7 +40,7 @@ from errai.abstraction.kmeans import Metric, cluster
 from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import ArrayHeader, PartialArray, map_array, write_array, write_text
 from errai.errors import UsageError
-from errai.memory import format_bytes, free_disk, verify_memory
+from errai.memory import format_bytes, free_disk, num_cores, verify_memory
 
 BOARDS_A_CHUNK = 64
 DEALS_A_CHUNK = 200_000
@@ -71,7 +70,7 @@ def estimate_seconds(plan: FeaturePlan, num_threads: int | None = None) -> float
     seconds = 2 * boards * SECONDS_A_SWEPT_BOARD
     for r in range(plan.last_round):
         seconds += classes.size(r) * num_next(plan, r) * SECONDS_A_LOOK_UP
-    return seconds / (num_threads or os.cpu_count() or 1)
+    return seconds / (num_threads or num_cores())
 
 
 def build_features(

@@ -19,7 +19,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from hashlib import sha256
 from itertools import combinations
 from math import comb
-from os import cpu_count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +41,7 @@ from errai.abstraction.rows import HandRows
 from errai.abstraction.workers import SECONDS_BETWEEN_REPORTS
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.memory import num_cores
 
 DEFAULT_BUCKETS = 500
 
@@ -123,7 +123,7 @@ def build_public_abstraction(
     for number in wanted:
         if writer is not None and (found := writer.written_cluster(number)) is not None:
             built[number] = found
-    with ThreadPoolExecutor(num_threads or cpu_count() or 1, thread_name_prefix="errai-cluster") as pool:
+    with ThreadPoolExecutor(num_threads or num_cores(), thread_name_prefix="errai-cluster") as pool:
         tasks = {
             c: pool.submit(_build_cluster, choices, deals, c, clusters.boards(c))
             for c in wanted

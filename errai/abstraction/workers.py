@@ -5,7 +5,6 @@ computed does not depend on scheduling. An exception from a chunk, from the call
 from Ctrl-C ends the threads before it is passed on.
 """
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from errai.errors import UsageError
+from errai.memory import num_cores
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
@@ -85,7 +85,7 @@ class Workers:
 def start_workers(num_threads: int | None) -> Iterator[Workers]:
     """Start threads, and end them before leaving, whatever was raised."""
     if num_threads is None:
-        num_threads = os.cpu_count() or 1
+        num_threads = num_cores()
     if num_threads < 1:
         raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
     pool = ThreadPoolExecutor(num_threads, thread_name_prefix="errai-rows")

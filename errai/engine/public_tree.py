@@ -4,7 +4,6 @@ Betting tree, boards and cells, and the layout of its tables. `PublicTree.of` ke
 a solver, its strategies and every measurement of them ask for the same one.
 """
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -16,6 +15,7 @@ from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
+from errai.memory import num_cores
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
@@ -130,7 +130,7 @@ class PublicTree:
             num_threads: all cores for large games without it. The same bits come out for any number.
         """
         if num_threads is None:
-            num_threads = 1 if self.is_small else os.cpu_count() or 1
+            num_threads = 1 if self.is_small else num_cores()
         if num_threads < 1:
             raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
         return Traversal(

@@ -8,7 +8,6 @@ An agent that looks at the betting alone needs no tables and is measured sub-gam
 of the whole game do not fit (`errai.response.subgames`); then one of its sub-games is the sample.
 """
 
-import os
 import time
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -20,7 +19,7 @@ from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_game
 from errai.games.rules import PokerRules
-from errai.memory import available_memory
+from errai.memory import available_memory, num_cores
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
 from errai.strategy.simple import ActionRule
@@ -137,7 +136,7 @@ def estimate_by_subgames(
         menu: bet sizes of a no-limit game.
         num_threads: all cores without it.
     """
-    threads = num_threads or os.cpu_count() or 1
+    threads = num_threads or num_cores()
     estimate_exploitability(load_game("kuhn"))  # kernels may have to be compiled
     began = time.perf_counter()
     response = subgames.SubgameResponse(game, rule, menu, threads, None, None)
