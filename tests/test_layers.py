@@ -26,7 +26,7 @@ LAYERS = [
     "experiments",
 ]
 RIM = ["web", "cli"]
-GROUND = {"array_file", "errors", "kernels", "memory"}
+GROUND = {"array_file", "errors", "folder_lock", "kernels", "memory"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,7 +1,7 @@
 """`errai.solve_spot`: solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes.
 
-Steps: build the spot's tree (`errai.strategy.spot_tree`), run an algorithm of the CFR family on it, measure the
-exact exploitability of the average strategy, keep that strategy with the expected values of both
+Steps: build the spot's tree (`errai.strategy.spot_tree`), run an algorithm of the CFR family on it, measure
+the exact exploitability of the average strategy, keep that strategy with the expected values of both
 ranges (`errai.strategy.spot` answers questions about it).
 """
 

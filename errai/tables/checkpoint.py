@@ -6,29 +6,33 @@ the old generation is deleted. A kill at any moment leaves one good checkpoint, 
 at worst some files that it does not name, which the next write removes.
 """
 
-import fcntl
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, TypeVar
 
 from errai.array_file import (
     Array,
     checksum,
+    map_array,
     read_array,
-    remove_temporaries,
     sync_folder,
+    verify_array,
     write_array,
     write_text,
 )
 from errai.errors import UsageError
+from errai.folder_lock import FolderLock
 
 FILE_NAME = "checkpoint.json"
-LOCK_NAME = "lock"
 ARRAY_SUFFIX = ".array"
 VERSION = 1
 
 _FORMAT = "errai-checkpoint"
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,35 @@ def read_checkpoint(folder: str | Path, fingerprint: str | None = None) -> Check
 
 def read_arrays(folder: str | Path, names: list[str], fingerprint: str) -> tuple[Checkpoint, list[Array]]:
     """Read some arrays of a folder's checkpoint and verify every bit of them."""
+    place = Path(folder)
+    return _of_newest(place, fingerprint, lambda found: [_read_one(place, found, name) for name in names])
+
+
+def verify_arrays(folder: str | Path, fingerprint: str, *, fully: bool = True) -> None:
+    """Verify every bit of all arrays of a folder's checkpoint, a block at a time.
+
+    Args:
+        folder: the folder.
+        fingerprint: of the configuration that it must belong to.
+        fully: False verifies headers and sizes alone, which costs next to nothing.
+    """
+    verify = verify_array if fully else map_array
+
+    def verify_all(found: Checkpoint) -> None:
+        for file, check in found.arrays.values():
+            verify(Path(folder) / file, fingerprint=fingerprint, expected_checksum=check)
+
+    _of_newest(Path(folder), fingerprint, verify_all)
+
+
+def _of_newest(
+    folder: Path, fingerprint: str, read: Callable[[Checkpoint], Result]
+) -> tuple[Checkpoint, Result]:
+    """Read what a checkpoint names; once more where it was replaced meanwhile."""
     found = read_checkpoint(folder, fingerprint)
     while True:
         try:
-            return found, [_read_one(Path(folder), found, name) for name in names]
+            return found, read(found)
         except UsageError:
             # A writer may have replaced this generation meanwhile; what the old one named is then gone.
             newer = read_checkpoint(folder, fingerprint)
@@ -122,25 +151,20 @@ def _read_one(folder: Path, found: Checkpoint, name: str) -> Array:
 class CheckpointWriter:
     """The one process that may write a folder's checkpoints."""
 
-    def __init__(self, folder: str | Path, fingerprint: str) -> None:
-        """Lock a folder and clear away what a killed writer has left.
+    def __init__(self, lock: FolderLock, fingerprint: str) -> None:
+        """Find the checkpoint that is to be replaced.
 
         Args:
-            folder: an existing folder.
+            lock: of the folder; the caller holds it as long as it writes.
             fingerprint: of the configuration.
         """
-        self.folder = Path(folder)
+        self._lock = lock
+        self.folder = lock.path
         self.fingerprint = fingerprint
-        self._lock: BinaryIO = open(self.folder / LOCK_NAME, "ab")  # noqa: SIM115 - held until `close`
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
-            raise UsageError(
-                f"'{folder}' is being written by another process: wait for it, or choose another folder"
-            ) from None
-        remove_temporaries(self.folder)
-        self._last = read_checkpoint(folder, fingerprint) if has_checkpoint(folder) else None
+        self._last = self._on_disk()
+
+    def _on_disk(self) -> Checkpoint | None:
+        return read_checkpoint(self.folder, self.fingerprint) if has_checkpoint(self.folder) else None
 
     def write(self, state: dict[str, Any], arrays: dict[str, tuple[Array, str]]) -> None:
         """Replace the checkpoint.
@@ -149,8 +173,22 @@ class CheckpointWriter:
             state: what to know again, as JSON can.
             arrays: array and unit, by name.
         """
+        assert self._lock.is_held, "whoever writes a folder holds its lock"
         generation = self._last.generation + 1 if self._last else 0
         self._remove_unnamed()
+        try:
+            self._last = self._replace(generation, state, arrays)
+        except BaseException:
+            # A full disk is to get back what was finished, unless the checkpoint came about after all.
+            with suppress(OSError, UsageError):
+                self._last = self._on_disk()
+                self._remove_unnamed(f"*-{generation:06d}")
+            raise
+        self._remove_unnamed()
+
+    def _replace(
+        self, generation: int, state: dict[str, Any], arrays: dict[str, tuple[Array, str]]
+    ) -> Checkpoint:
         written = {}
         for name, (array, units) in arrays.items():
             file = f"{name}-{generation:06d}{ARRAY_SUFFIX}"
@@ -160,17 +198,12 @@ class CheckpointWriter:
             written[name] = (file, check)
         made = Checkpoint(self.fingerprint, generation, state, written)
         write_text(self.folder / FILE_NAME, made.text())
-        self._last = made
-        self._remove_unnamed()
+        return made
 
-    def _remove_unnamed(self) -> None:
+    def _remove_unnamed(self, pattern: str = "*") -> None:
         """Remove array files that the checkpoint on disk does not name."""
         named = {file for file, _ in self._last.arrays.values()} if self._last else set()
-        for path in self.folder.glob(f"*{ARRAY_SUFFIX}"):
+        for path in self.folder.glob(f"{pattern}{ARRAY_SUFFIX}"):
             if path.name not in named:
                 path.unlink()
         sync_folder(self.folder)
-
-    def close(self) -> None:
-        """Let another process write."""
-        self._lock.close()
