@@ -272,6 +272,29 @@ def test_impossible_values_are_told(tmp_path: Path) -> None:
         errai.load_strategy(tmp_path)
 
 
+def test_a_target_or_a_time_is_reached_without_a_number_of_iterations() -> None:
+    """As on the command line: only an explicit number of iterations ends a run before its target."""
+    solved = errai.solve("leduc", until=0.2)
+    assert solved.iterations > 1000
+    assert solved.measurements[-1].exploitability.mbb_per_game <= 0.2
+    assert solved.measurements[-2].exploitability.mbb_per_game > 0.2
+    assert errai.solve("leduc", until=0.2, iterations=50).iterations == 50
+    timed = errai.solve("kuhn", seconds=0.2)
+    assert timed.iterations > 1000
+    assert timed.measurements[-1].seconds >= 0.2
+    assert errai.solve("kuhn").iterations == 1000
+    assert errai.solve("bluff-1-1", iterations=5).strategy.game == errai.load_game("bluff-1-1")
+
+
+def test_games_are_solved_by_name_or_file() -> None:
+    for name in ("leduc", GAME_FILES / "leduc.limit.2p.game"):
+        by_name, by_game = errai.solve(name, iterations=10), errai.solve(errai.load_game(name), iterations=10)
+        assert by_name.strategy.game == by_game.strategy.game
+        assert_same_tables(by_name, by_game)
+    with pytest.raises(UsageError, match="'chess' is neither a game nor an ACPC game file"):
+        errai.solve("chess")
+
+
 def test_strategy_file_gives_the_same_probabilities(tmp_path: Path) -> None:
     strategy = errai.solve(LEDUC, iterations=100).strategy
     strategy.save(tmp_path / "leduc.strategy")

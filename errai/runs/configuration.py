@@ -265,7 +265,7 @@ def _told(error: ValidationError, section: str = "", allowed: list[str] | None =
     if kind == "missing":
         return f"{key} is expected and missing"
     if kind == "extra_forbidden":
-        return f"{key} is unknown: {', '.join(allowed or _keys(parts[:-1]))} are expected"
+        return f"{key} is unknown: expected {', '.join(allowed or _keys(parts[:-1]))}"
     if kind == "value_error":
         return f"{key} is {value}: {about['error']}"
     if kind == "literal_error":

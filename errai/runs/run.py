@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from errai.array_file import PAGE
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
@@ -332,7 +333,8 @@ def _verified_dtype(dtype: npt.DTypeLike) -> str:
 def _verify_disk(lock: FolderLock, solver: Solver) -> None:
     """Refuse a run whose checkpoints would not fit: the old and the new one lie side by side for a moment."""
     table_bytes = sum(table.nbytes for table in solver_tables(solver).values())
-    taken = sum(path.stat().st_size for path in lock.path.glob(f"*{ARRAY_SUFFIX}"))
+    # What lies there already, without the page of each header.
+    taken = sum(max(0, path.stat().st_size - PAGE) for path in lock.path.glob(f"*{ARRAY_SUFFIX}"))
     needed, free = max(0, 2 * table_bytes - taken), free_disk(lock.path)
     if needed > free:
         raise UsageError(
