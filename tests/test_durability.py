@@ -11,6 +11,7 @@ import pytest
 
 import errai
 from errai import array_file
+from errai.abstraction import feature_build
 from errai.array_file import (
     ArrayHeader,
     PartialArray,
@@ -144,6 +145,13 @@ def test_partial_arrays_stay_until_their_array_is_there(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     remove_temporaries(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".a.partial", ".partial", "b", "c.partial"]
+
+
+def test_builders_of_features_clear_away_what_the_killed_have_left(tmp_path: Path) -> None:
+    for name in (".deals-0.array.4711.tmp", ".strength-0.array.partial"):
+        (tmp_path / name).touch()
+    with feature_build._locked(tmp_path):
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", ".strength-0.array.partial"]
 
 
 # Checkpoints
