@@ -418,10 +418,11 @@ def test_a_run_goes_on_past_its_last_measurement(tmp_path: Path) -> None:
         assert np.array_equal(table, expected)
 
 
-def test_a_run_beyond_its_new_end_is_measured_where_it_is(tmp_path: Path) -> None:
-    """Told to stop at 15, which is past: there is one more measurement, at 17."""
+@pytest.mark.parametrize("end", [10, 15, 17])
+def test_a_run_beyond_its_new_end_is_measured_where_it_is(tmp_path: Path, end: int) -> None:
+    """Told to stop where it has been already: there is one more measurement, at 17."""
     save_after_17(tmp_path / "run")
-    again = prepare_resumed(tmp_path / "run", StopRule(15)).run()
+    again = prepare_resumed(tmp_path / "run", StopRule(end)).run()
     assert [one.iteration for one in again.measurements] == [10, 17]
     straight = errai.solve(KUHN, iterations=17)
     assert again.measurements[-1].exploitability == straight.measurements[-1].exploitability

@@ -160,6 +160,19 @@ def test_refused_runs_leave_no_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert names(tmp_path / "empty") == []
 
 
+def test_a_folder_in_use_is_refused_before_memory_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errai.solve(KUHN, iterations=5, out=tmp_path / "run")
+
+    def allocate(*_: object) -> None:
+        raise AssertionError("tables were allocated")
+
+    monkeypatch.setattr(run_module, "Solver", allocate)
+    with pytest.raises(UsageError, match="holds a run already"):
+        errai.solve(KUHN, iterations=5, out=tmp_path / "run")
+
+
 def test_folders_of_others_get_no_lock(tmp_path: Path) -> None:
     (tmp_path / "letter").write_text("dear")
     for create, told in ((True, "is in use and holds no run"), (False, "is not a run")):
