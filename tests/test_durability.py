@@ -410,6 +410,7 @@ def test_a_run_goes_on_past_its_last_measurement(tmp_path: Path) -> None:
     job = prepare_resumed(tmp_path / "run")
     assert (job.solver.iteration, job.measure_every, job.stop) == (17, 10, StopRule(40))
     assert [one.iteration for one in job.earlier] == [10]
+    assert job.solver.seconds == RunFolder(tmp_path / "run").state()["seconds"] > 0
     resumed = job.run()
     assert [(one.iteration, one.exploitability) for one in resumed.measurements] == [
         (one.iteration, one.exploitability) for one in straight.measurements
