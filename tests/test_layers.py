@@ -1,6 +1,7 @@
 """The import direction of the folders: a folder imports only from those above it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest

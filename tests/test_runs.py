@@ -101,24 +101,39 @@ def test_measurement_points_follow_from_the_stop_rule() -> None:
     assert first(3, StopRule(12), 5) == [5, 10, 12]
 
 
-def run_kills(tmp_path: Path, kills: int, seed: int) -> None:
+ONE_GROUP, SEVERAL_GROUPS = ("kuhn", "cfr+", 4), ("leduc", "pcfr+", 18)
+"""Game, algorithm and array files: a table for each player, one of whose groups is a file."""
+
+
+def run_kills(tmp_path: Path, kills: int, seed: int, case: tuple[str, str, int]) -> None:
+    game, algorithm, num_files = case
+    script = Path(__file__).parent / "killed_runs.py"
     done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "killed_runs.py", tmp_path / "run", str(kills), str(seed)],
+        [sys.executable, script, tmp_path / "run", str(kills), str(seed), game, algorithm],
         capture_output=True,
         text=True,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{kills} kills")
+    found = re.fullmatch(r"(\d+) kills, \d+ runs finished, (\d+) array files, (\d+) times .*\n", done.stdout)
+    assert found is not None
+    assert (int(found[1]), int(found[2])) == (kills, num_files)
+    assert int(found[3]) > 0, "no checkpoint has kept the file of an earlier one"
 
 
-def test_ten_kills_lose_nothing(tmp_path: Path) -> None:
-    run_kills(tmp_path, 10, seed=1)
+@pytest.mark.parametrize("case", [ONE_GROUP, SEVERAL_GROUPS], ids=["one group", "several groups"])
+def test_ten_kills_lose_nothing(tmp_path: Path, case: tuple[str, str, int]) -> None:
+    run_kills(tmp_path, 10, 1, case)
 
 
 @pytest.mark.slow
 def test_three_hundred_kills_lose_nothing(tmp_path: Path) -> None:
-    run_kills(tmp_path, 300, seed=2)
+    run_kills(tmp_path, 300, 2, ONE_GROUP)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_of_a_run_with_several_groups_lose_nothing(tmp_path: Path) -> None:
+    run_kills(tmp_path, 100, 3, SEVERAL_GROUPS)
 
 
 @pytest.fixture
