@@ -461,6 +461,15 @@ def test_constant_sum_games_are_solved_exactly() -> None:
     assert measured.chips == pytest.approx(0, abs=1e-9)
 
 
+def test_raked_ties_count_in_the_linear_programme() -> None:
+    """Leduc, where hands tie and both pay half: no best response gains, and together they lose the rake."""
+    measured = errai.exploitability(
+        errai.solve(poker("leduc"), algorithm="lp", payoffs=CONSTANT_RAKE).strategy
+    )
+    assert sum(measured.best_response_values) == pytest.approx(-0.5, abs=1e-8)
+    assert measured.chips == pytest.approx(0, abs=1e-8)
+
+
 @pytest.mark.parametrize("name", ["kuhn", "leduc"])
 def test_zero_sum_tilts_are_solved_exactly(name: str) -> None:
     rules = poker(name)
