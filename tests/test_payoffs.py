@@ -550,7 +550,6 @@ def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
             ("solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--payoffs", "rake 5%"),
             "--against-full takes --iterations",
         ),
-        (("exploit", "half", "--game", "limit-holdem", "--payoffs", "rake 5%"), "by sub-games only plain"),
     ],
 )
 def test_bad_payoffs_as_typed(run_errai, arguments: tuple[str, ...], sentence: str) -> None:  # type: ignore[no-untyped-def]
