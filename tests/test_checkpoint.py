@@ -230,13 +230,32 @@ def test_tables_of_several_groups_are_read_as_one(writer: CheckpointWriter) -> N
         read_arrays(writer.folder, ["regrets"], "mark")
 
 
-def test_groups_of_an_earlier_write_are_not_mixed_in(writer: CheckpointWriter) -> None:
-    old = writer.folder / "changed-000000.array"
-    content = old.read_bytes()
-    writer.write({"at": 1}, arrays(1))
-    (writer.folder / "changed-000001.array").write_bytes(content)
-    with pytest.raises(UsageError, match=r"changed-000001.array' is not the file that the checkpoint names"):
-        read(writer.folder)
+def test_files_of_an_earlier_write_are_not_mixed_in(writer: CheckpointWriter) -> None:
+    names = ("changed", "steady.0000", "steady.0001", "second")
+    for at in (1, 2):
+        before = {name: writer.folder / f"{name}-000001.array" for name in names}
+        contents = {name: path.read_bytes() for name, path in before.items() if path.exists()}
+        writer.write({"at": at}, arrays(at, names))
+    assert read(writer.folder) == (2, [2, 2, 2])
+    for name in names:
+        path = writer.folder / f"{name}-000002.array"
+        content = path.read_bytes()
+        path.write_bytes(contents[name])
+        with pytest.raises(UsageError, match=rf"'.*{name}-000002.array' is not the file that the checkpoint"):
+            read(writer.folder)
+        path.write_bytes(content)
+
+
+def test_what_a_killed_writer_left_is_gone_before_anything_is_written(writer: CheckpointWriter) -> None:
+    """Its room may be needed, and no later failure may keep it."""
+    (writer.folder / "changed-000001.array").write_bytes(b"left")
+    (writer.folder / "other-000001.array").write_bytes(b"left")
+    with watched(Steps()) as steps:
+        write_second(writer)
+    assert steps.done[0] == "fsync /"
+    assert sorted(steps.done[1:3]) == ["unlink changed-000001.array", "unlink other-000001.array"]
+    assert steps.done[3:-2] == STEPS[:-2]
+    assert left(writer.folder) == SECOND
 
 
 def test_what_cannot_stay_unchanged_is_told(writer: CheckpointWriter) -> None:

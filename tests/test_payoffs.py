@@ -461,6 +461,15 @@ def test_constant_sum_games_are_solved_exactly() -> None:
     assert measured.chips == pytest.approx(0, abs=1e-9)
 
 
+def test_raked_ties_count_in_the_linear_programme() -> None:
+    """Leduc, where hands tie and both pay half: no best response gains, and together they lose the rake."""
+    measured = errai.exploitability(
+        errai.solve(poker("leduc"), algorithm="lp", payoffs=CONSTANT_RAKE).strategy
+    )
+    assert sum(measured.best_response_values) == pytest.approx(-0.5, abs=1e-8)
+    assert measured.chips == pytest.approx(0, abs=1e-8)
+
+
 @pytest.mark.parametrize("name", ["kuhn", "leduc"])
 def test_zero_sum_tilts_are_solved_exactly(name: str) -> None:
     rules = poker(name)
@@ -541,7 +550,6 @@ def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
             ("solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--payoffs", "rake 5%"),
             "--against-full takes --iterations",
         ),
-        (("exploit", "half", "--game", "limit-holdem", "--payoffs", "rake 5%"), "by sub-games only plain"),
     ],
 )
 def test_bad_payoffs_as_typed(run_errai, arguments: tuple[str, ...], sentence: str) -> None:  # type: ignore[no-untyped-def]

@@ -138,6 +138,14 @@ def test_a_number_that_is_none_stops_the_run_with_the_nodes_name() -> None:
         solver.measure()
 
 
+def test_a_rules_own_tables_are_checked_like_the_others() -> None:
+    solver = Solver(PublicTree.of(errai.load_game("leduc")), RULES["pcfr+"])
+    solver.run(1)
+    solver.tables["predictions"][0][7] = np.inf
+    with pytest.raises(FloatingPointError, match="the predictions of player 0 are not finite at slot 7"):
+        solver.verify_finite()
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

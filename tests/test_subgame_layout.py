@@ -216,6 +216,8 @@ def test_shards_are_those_of_the_cut() -> None:
             assert (layout.num_runs, layout.num_boards) == (expected.num_entries, expected.num_boards)
             for player in (0, 1):
                 assert len(layout.shard_begin(player)) == 1 + expected.num_subgames + 1
+            # Buckets are shared by all boards: no sub-game has a shard of its own where all rounds have them.
+            assert len(make(name, "bucketed", cut, dealt, 1).shard_begin(0)) == 1 + expected.num_entries + 1
 
 
 def test_leduc_has_a_shard_of_21_slots_for_each_subgame() -> None:

@@ -14,9 +14,6 @@ U = np.uint64
 PLAYER, ACTIONS, SLOT = 0, 1, 4
 """Columns of `WalkPlan.decisions`."""
 
-CELLS = 16
-"""Cells whose gains are added before the next decision's: a cache line of float32."""
-
 
 @kernel()
 def gather_rows(
@@ -78,33 +75,44 @@ def scatter_rows(
     target,  # INOUT float[...]  table
 ):
     """Add what the cells of a board have learnt, as often as chance deals them, to their buckets."""
-    one, two, next_slot, zero = U(1), U(2), U(width), U(0)
-    # A few cells at a time: neighbours often have one bucket, and each sum would wait for the one before;
-    # with few cells in a row, the sums of the next decision begin meanwhile.
-    for tile in range(zero, num_cells, U(CELLS)):
-        end = min(tile + U(CELLS), num_cells)
-        for d in range(first, last):
-            if decisions[d, PLAYER] != actor:
-                continue
-            num_actions = U(decisions[d, ACTIONS])
-            slot = decisions[d, SLOT] - slot_base
-            k, t = U(begin + slot * rows), U(slot * width)
-            if num_actions == 2:
-                for c in range(tile, end):
-                    place = k + two * U(bucket[first_cell + c])
-                    weight = cell_weight[first_weight + c]
-                    target[place] += weight * source[t + c]
-                    target[place + one] += weight * source[t + next_slot + c]
-            elif num_actions == 3:
-                for c in range(tile, end):
-                    place = k + (two + one) * U(bucket[first_cell + c])
-                    weight = cell_weight[first_weight + c]
-                    target[place] += weight * source[t + c]
-                    target[place + one] += weight * source[t + next_slot + c]
-                    target[place + two] += weight * source[t + two * next_slot + c]
-            else:
-                for c in range(tile, end):
-                    place = k + num_actions * U(bucket[first_cell + c])
-                    weight = cell_weight[first_weight + c]
-                    for a in range(num_actions):
-                        target[place + a] += weight * source[t + a * next_slot + c]
+    one, two, next_slot = U(1), U(2), U(width)
+    number = target.dtype.type
+    if num_cells == 0:
+        return
+    for d in range(first, last):
+        if decisions[d, PLAYER] != actor:
+            continue
+        num_actions = U(decisions[d, ACTIONS])
+        slot = decisions[d, SLOT] - slot_base
+        k, t = U(begin + slot * rows), U(slot * width)
+        # Neighbouring cells often have one bucket. Their sum is taken before it is added: each addition to
+        # the table would wait for the one before.
+        if num_actions == 2 or num_actions == 3:
+            is_third = num_actions == 3
+            third = t + two * next_slot if is_third else t  # of two actions nobody asks for the third sum
+            row = bucket[first_cell]
+            x, y, z = number(0), number(0), number(0)
+            for c in range(num_cells):
+                if bucket[first_cell + c] != row:
+                    place = k + num_actions * U(row)
+                    target[place] += x
+                    target[place + one] += y
+                    if is_third:
+                        target[place + two] += z
+                    row = bucket[first_cell + c]
+                    x, y, z = number(0), number(0), number(0)
+                weight = cell_weight[first_weight + c]
+                x += weight * source[t + c]
+                y += weight * source[t + next_slot + c]
+                z += weight * source[third + c]
+            place = k + num_actions * U(row)
+            target[place] += x
+            target[place + one] += y
+            if is_third:
+                target[place + two] += z
+        else:
+            for c in range(num_cells):
+                place = k + num_actions * U(bucket[first_cell + c])
+                weight = cell_weight[first_weight + c]
+                for a in range(num_actions):
+                    target[place + a] += weight * source[t + a * next_slot + c]

@@ -1,0 +1,272 @@
+"""Exploitability sub-game by sub-game: what the whole walk gives, for any strategy, kept and resumed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_sections import BOARD_FIRST, SHORT_3_1
+
+import errai
+from errai.array_file import read_array
+from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
+from errai.games.payoffs import Payoffs
+from errai.response import subgames
+from errai.response.estimate import estimate_by_subgames
+from errai.response.subgames import SubgameResponse, exploitability_by_subgames
+from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.played import RulePlay
+from errai.strategy.simple import SIMPLE_RULES, simple_plays, simple_strategy
+from errai.strategy.strategy import Strategy
+from errai.tables.layout import Floats
+from errai.tree.buckets import Buckets
+
+RHODE_ISLAND = errai.load_game("rhode-island")
+LIMIT = errai.load_game("limit-holdem")
+GAMES = {"leduc": errai.load_game("leduc"), "short": SHORT_3_1, "board first": BOARD_FIRST}
+
+
+def random_tables(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return tables in which some actions are never taken."""
+    first, second = (np.maximum(rng.random(size) - 0.3, 0) for size in sizes)
+    return first, second
+
+
+def assert_same(strategy: Strategy, abs_error: float = 1e-12) -> None:
+    whole = errai.exploitability(strategy)
+    parts = exploitability_by_subgames(strategy.tree, strategy.plays, num_threads=2)
+    assert parts.best_response_values == pytest.approx(whole.best_response_values, abs=abs_error)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", GAMES)
+def test_lossless_strategies(name: str, seed: int) -> None:
+    tree = PublicTree.of(GAMES[name])
+    assert_same(Strategy(tree, random_tables(tree.layout.num_slots, np.random.default_rng(seed))))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", GAMES)
+def test_bucketed_strategies(name: str, seed: int) -> None:
+    """Each position bucketed in its own way, some rounds of it lossless."""
+    tree = PublicTree.of(GAMES[name])
+    rng = np.random.default_rng(100 + seed)
+    maps: list[dict[int, np.ndarray]] = [{}, {}]
+    for player in (0, 1):
+        for r in range(tree.cells.num_rounds):
+            if rng.random() < 0.7:
+                maps[player][r] = rng.integers(0, 4, tree.cells.num_cells(player, r)).astype(np.int32)
+    bucketed = tree.abstracted(Buckets((maps[0], maps[1])))
+    assert_same(Strategy(bucketed, random_tables(bucketed.layout.num_slots, rng)))
+
+
+def test_rhode_island() -> None:
+    tree = PublicTree.of(RHODE_ISLAND)
+    assert_same(Strategy(tree, random_tables(tree.layout.num_slots, np.random.default_rng(1))), 1e-11)
+
+
+@pytest.mark.parametrize(
+    "agents", [("half", "random"), ("always-call", "always-raise"), ("always-fold", "half")]
+)
+@pytest.mark.parametrize("name", GAMES)
+def test_agents_that_look_at_no_cards(name: str, agents: tuple[str, str]) -> None:
+    """Both positions different; tables of all hands and one number a slot are the same agent."""
+    tree = PublicTree.of(GAMES[name])
+    whole = errai.exploitability(simple_strategy(GAMES[name], agents[0], second=agents[1]))
+    parts = exploitability_by_subgames(tree, simple_plays(tree, *agents), num_threads=2)
+    assert parts.best_response_values == pytest.approx(whole.best_response_values, abs=1e-12)
+
+
+def test_payoffs_that_are_not_zero_sum() -> None:
+    """Rake: the profile's own values are found sub-game by sub-game, too."""
+    raked = Payoffs(rake=0.05, rake_cap=1.0)
+    tree = PublicTree.of(GAMES["short"], payoffs=raked)
+    strategy = Strategy(tree, random_tables(tree.layout.num_slots, np.random.default_rng(2)))
+    whole = errai.exploitability(strategy)
+    parts = exploitability_by_subgames(tree, strategy.plays)
+    assert parts.payoffs == whole.payoffs == raked.describe()
+    assert whole.profile_values is not None
+    assert parts.profile_values == pytest.approx(whole.profile_values, abs=1e-12)
+    assert parts.chips == pytest.approx(whole.chips, abs=1e-12)
+
+
+def test_a_game_without_boards_is_refused() -> None:
+    kuhn = PublicTree.of(errai.load_game("kuhn"))
+    with pytest.raises(UsageError, match="'kuhn' does not fall apart into sub-games"):
+        SubgameResponse(kuhn, simple_plays(kuhn, "half"))
+
+
+# What is kept
+
+
+def test_what_is_kept_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted after some boards, resumed with the same partial sums; nothing is walked twice."""
+    monkeypatch.setattr(subgames, "SAVE_EVERY", 4)
+    tree = PublicTree.of(SHORT_3_1)
+    strategy = Strategy(tree, random_tables(tree.layout.num_slots, np.random.default_rng(3)))
+    whole = exploitability_by_subgames(tree, strategy.plays)
+
+    def stop(done: int, total: int) -> None:
+        if done == 13:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exploitability_by_subgames(tree, strategy.plays, 1, tmp_path, stop)
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == [f"best-response-{first:06d}-{first + 4:06d}.array" for first in (0, 4, 8)]
+    before = {path.name: read_array(path)[1] for path in tmp_path.iterdir()}
+    walked: list[int] = []
+    walk_board = SubgameResponse.walk_board
+    monkeypatch.setattr(
+        SubgameResponse, "walk_board", lambda self, board: (walked.append(board), walk_board(self, board))
+    )
+    again = exploitability_by_subgames(tree, strategy.plays, 2, tmp_path)
+    assert again == whole
+    assert min(walked) == 12
+    for name, values in before.items():
+        assert np.array_equal(read_array(tmp_path / name)[1], values)
+    walked.clear()
+    assert exploitability_by_subgames(tree, strategy.plays, 1, tmp_path) == whole
+    assert walked == []
+
+
+def test_what_is_kept_of_another_strategy_is_refused(tmp_path: Path) -> None:
+    tree = PublicTree.of(GAMES["leduc"])
+    exploitability_by_subgames(tree, simple_plays(tree, "half"), 1, tmp_path)
+    with pytest.raises(UsageError, match="was made by another configuration"):
+        exploitability_by_subgames(tree, simple_plays(tree, "random"), 1, tmp_path)
+    with pytest.raises(UsageError, match="was made by another configuration"):
+        raked = PublicTree.of(GAMES["leduc"], payoffs="rake 5%")
+        exploitability_by_subgames(raked, simple_plays(raked, "half"), 1, tmp_path)
+
+
+def test_boards_that_nobody_reaches_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever folds to the blind is never met on a flop: not one hand of a later round is made."""
+    tree = PublicTree.of(SHORT_3_1)
+    slots = [int(tree.walk.num_slots[q].sum()) for q in (0, 1)]
+    folds = [np.zeros(size) for size in slots]
+    # The first to act (position 1) folds at once; nobody acts after that.
+    folds[1][:2] = (1.0, 0.0)
+    plays = (RulePlay(tree.walk, 0, np.full(slots[0], 0.5)), RulePlay(tree.walk, 1, folds[1]))
+    response = SubgameResponse(tree, plays)
+    assert not response.reach[1].any()
+    monkeypatch.setattr(subgames, "cells_below", lambda *arguments: pytest.fail("hands were made"))
+    only = replace_reach(response)
+    for board in range(response.num_boards):
+        only.walk_board(board)
+
+
+def replace_reach(response: SubgameResponse) -> SubgameResponse:
+    """Leave the reach of the position that folds alone: the other meets nobody."""
+    response.reach[0][:] = 0
+    return response
+
+
+# Strategies of buckets
+
+
+@pytest.fixture
+def saved(folders: Path) -> Path:
+    """A saved abstraction of Rhode Island hold'em."""
+    return folders / "imperfect"
+
+
+def test_strategies_of_buckets_without_the_hands_of_their_game(saved: Path, tmp_path: Path) -> None:
+    """The same tables with all hands in memory and with those of one sub-game at a time, saved between."""
+    tree = PublicTree.of(RHODE_ISLAND)
+    abstraction = errai.load_abstraction(saved)
+    whole = tree.abstracted_by(abstraction)
+    large = BucketStrategy.uniform(tree, saved, np.float64)
+    assert large.layout.num_slots == whole.layout.num_slots
+    tables = random_tables(large.layout.num_slots, np.random.default_rng(4))
+    strategy = BucketStrategy(tree, large.saved, tables)
+    strategy.save(tmp_path / "large.strategy")
+    loaded = errai.load_strategy(tmp_path / "large.strategy")
+    assert isinstance(loaded, BucketStrategy)
+    expected = Strategy(whole, tables)
+    found = errai.exploitability(loaded)
+    assert found.best_response_values == pytest.approx(
+        errai.exploitability(expected).best_response_values, abs=1e-11
+    )
+    for betting, hand, board in (("", "As", ""), ("rc/", "2h", "Kd"), ("cc/rrc/c", "Td", "Tc9c")):
+        assert loaded.probabilities(betting, hand, board) == expected.probabilities(betting, hand, board)
+
+
+def test_an_abstraction_that_moved_or_changed_is_told(saved: Path, folders: Path, tmp_path: Path) -> None:
+    strategy = BucketStrategy.uniform(PublicTree.of(RHODE_ISLAND), saved)
+    strategy.save(tmp_path / "s")
+    other = BucketStrategy.uniform(PublicTree.of(RHODE_ISLAND), folders / "imperfect")
+    assert other.saved.fingerprint == strategy.saved.fingerprint
+    moved = replace(strategy, saved=replace(strategy.saved, folder=tmp_path / "gone"))
+    moved.save(tmp_path / "t")
+    with pytest.raises(UsageError, match="the abstraction of '.*t' was not found in"):
+        errai.load_strategy(tmp_path / "t")
+    wrong = replace(strategy, saved=replace(strategy.saved, fingerprint="0" * 32))
+    wrong.save(tmp_path / "u")
+    with pytest.raises(UsageError, match="was made with another abstraction"):
+        errai.load_strategy(tmp_path / "u")
+    with pytest.raises(UsageError, match="does not fit position 0"):
+        BucketStrategy(strategy.tree, strategy.saved, (np.zeros(3), strategy.tables[1]))
+
+
+# Limit hold'em as a whole
+
+
+def test_estimates_count_what_is_walked() -> None:
+    """Steps are betting nodes x canonical hands, round by round: 6.35e13 for `half` below the flop."""
+    tree = PublicTree.of(LIMIT)
+    found = estimate_by_subgames(tree, simple_plays(tree, "half"), 2)
+    counts = [tree.betting.round_begin[r + 1] - tree.betting.round_begin[r] for r in (1, 2, 3)]
+    rows = (1_286_792, 55_190_538, 2_428_287_420)
+    assert found.steps == 2 * sum(int(count) * number for count, number in zip(counts, rows, strict=True))
+    assert 6.3e13 < found.steps < 6.4e13
+    call = estimate_by_subgames(tree, simple_plays(tree, "always-call"), 2)
+    assert call.steps < found.steps / 5
+    assert call.fits
+    assert call.hand_bytes < 2**30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("agent", "published"), [("always-fold", 750.0), ("always-call", 1163.48)])
+def test_table_2_1_of_the_thesis(agent: str, published: float) -> None:
+    """The whole of limit hold'em; Johanson's thesis 2016, table 2.1."""
+    tree = PublicTree.of(LIMIT)
+    found = exploitability_by_subgames(tree, simple_plays(tree, agent), num_threads=2)
+    assert found.mbb_per_game == pytest.approx(published, abs=0.01)
+
+
+def test_a_killed_computation_goes_on(tmp_path: Path, run_errai: Callable[..., tuple[int, str, str]]) -> None:
+    """SIGKILL in the middle of `errai exploit --keep`; the same command ends with the right figure."""
+    keep = tmp_path / "kept"
+    command = ["exploit", "random", "--game", "rhode-island", "--keep", str(keep), "--threads", "1"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "errai", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 300
+    while not (keep.is_dir() and any(keep.glob("*.array"))) and child.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    (keep / f".best-response-000000-000050.array.{child.pid}.tmp").write_bytes(b"half")
+    status, out, _ = run_errai(*command)
+    assert status == 0
+    expected = errai.exploitability(simple_strategy(RHODE_ISLAND, "random"))
+    assert f"exploitability {expected.mbb_per_game:.6g} mbb/g" in out
+    assert not list(keep.glob(".*"))
+
+
+def test_simple_agents_in_both_seats(run_errai: Callable[..., tuple[int, str, str]]) -> None:
+    assert {"always-call", "half"} <= set(SIMPLE_RULES)
+    status, out, _ = run_errai("exploit", "always-call/half", "--game", "leduc", "--threads", "2")
+    assert status == 0
+    expected = errai.exploitability(simple_strategy(GAMES["leduc"], "always-call", second="half"))
+    assert f"exploitability {expected.mbb_per_game:.6g} mbb/g" in out
+    assert "payoffs plain" in out
