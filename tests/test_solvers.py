@@ -18,11 +18,12 @@ from errai.errors import UsageError
 from errai.games.betting import replay
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
+from errai.response.results import Exploitability
 from errai.response.subgames import exploitability_by_subgames
 from errai.runs.run import Run
 from errai.solvers.solve import Solver, arrays_needed, configured_rule, players_by_gains
 from errai.solvers.update_rules import RULES, PredictiveRule, Update, UpdateRule
-from errai.strategy.simple import ActionRule
+from errai.strategy.simple import ActionRule, simple_plays
 from errai.strategy.strategy import strategy_from_function
 from errai.tree.buckets import Buckets
 
@@ -412,6 +413,13 @@ def always_fold(can_fold: bool, can_raise: bool, raises: int) -> list[float]:
     return ([1.0, 0.0] if can_fold else [1.0]) + [0.0] * raises
 
 
+def measure_by_subgames(rules: PokerRules, rule: ActionRule, num_threads: int) -> Exploitability:
+    """Measure the agent of the same name, sub-game by sub-game."""
+    tree = PublicTree.of(rules)
+    name = rule.__name__.replace("_", "-")  # type: ignore[attr-defined]
+    return exploitability_by_subgames(tree, simple_plays(tree, name), num_threads)
+
+
 @pytest.mark.parametrize("rule", [always_call, always_raise, half, always_fold])
 @pytest.mark.parametrize("shape", [(2, 4), (3, 1)])
 def test_reference_agents_on_a_short_deck(rule: ActionRule, shape: tuple[int, int]) -> None:
@@ -423,9 +431,9 @@ def test_reference_agents_on_a_short_deck(rule: ActionRule, shape: tuple[int, in
 
     whole = exploitability(strategy_from_function(rules, choose)).best_response_values
     for num_threads in (1, 2):
-        parts = exploitability_by_subgames(rules, rule, num_threads=num_threads).best_response_values
+        parts = measure_by_subgames(rules, rule, num_threads).best_response_values
         assert parts == pytest.approx(whole, abs=1e-9)
-    one, two = (exploitability_by_subgames(rules, rule, num_threads=n).best_response_values for n in (1, 2))
+    one, two = (measure_by_subgames(rules, rule, n).best_response_values for n in (1, 2))
     assert one == two
 
 
@@ -448,28 +456,8 @@ def test_reference_agents_against_the_naive_twin(rule: ActionRule, shape: tuple[
     ones = dict.fromkeys([tuple(hand) for hand in rules.deck.hands(2).tolist()], 1.0)
     naive = NaiveRule(rules, (ones, ones), rule=rule)
     slow = [naive.mean_value(player, naive.values(player, "best")) for player in (0, 1)]
-    fast = exploitability_by_subgames(rules, rule, num_threads=2).best_response_values
+    fast = measure_by_subgames(rules, rule, 2).best_response_values
     assert fast == pytest.approx(slow, abs=1e-9)
-
-
-def test_a_response_is_resumed_from_what_was_kept(tmp_path: object) -> None:
-    from pathlib import Path
-
-    folder = Path(str(tmp_path))
-    rules = short_holdem(2, 1)
-    whole = exploitability_by_subgames(rules, half, keep_in=folder)
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "best-response-0.errai",
-        "best-response-1.errai",
-    ]
-    boards_walked = []
-    again = exploitability_by_subgames(
-        rules, half, keep_in=folder, report=lambda done, _: boards_walked.append(done)
-    )
-    assert again.best_response_values == whole.best_response_values
-    assert boards_walked == []
-    with pytest.raises(UsageError, match="best-response-0"):
-        exploitability_by_subgames(rules, always_call, keep_in=folder)
 
 
 @pytest.mark.slow
@@ -491,5 +479,5 @@ def test_two_rounds_four_bets_below_one_mbb_in_half_an_hour_and_12_gb() -> None:
 
 @pytest.mark.slow
 def test_always_fold_in_limit_holdem_loses_exactly_three_quarters_of_a_blind() -> None:
-    measured = exploitability_by_subgames(errai.load_game("limit-holdem"), always_fold, num_threads=2)
+    measured = measure_by_subgames(errai.load_game("limit-holdem"), always_fold, 2)
     assert measured.mbb_per_game == pytest.approx(750, abs=1e-9)
