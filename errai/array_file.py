@@ -47,6 +47,7 @@ _FIRST_LINE_BYTES = 96
 _FIRST_LINE = re.compile(
     rf"{MAGIC} ([0-9]+) ([0-9]{{10}}) ([0-9]{{20}}) ([0-9a-f]{{{2 * DIGEST_BYTES}}}) *\n"
 )
+_PARTIAL_NAME = re.compile(rf"\.(.+){re.escape(PARTIAL)}")
 _TEMPORARY_NAME = re.compile(rf"\..+\.([0-9]+){re.escape(TEMPORARY)}")
 
 Array = npt.NDArray[Any]
@@ -147,12 +148,50 @@ def read_array(
         array = np.empty(header.shape, dtype=header.dtype)
         content = array.reshape(-1).view(np.uint8).data
         for (begin, end), expected in zip(_block_ranges(lengths), sums, strict=True):
-            block = content[begin:end]
-            if file.readinto(block) != end - begin or checksum(block) != expected:
-                raise UsageError(
-                    f"'{path}' is damaged: bytes {begin:,} to {end:,} of its array do not fit their checksum"
-                )
+            _read_block(file, path, content[begin:end], begin, expected)
         return header, array
+
+
+def verify_array(
+    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+) -> ArrayHeader:
+    """Verify every bit of an array file, a block at a time; arguments as for `read_array`."""
+    with _opened(path) as file:
+        header, sums, lengths = _verified_header(file, str(path), fingerprint, expected_checksum)
+        room = memoryview(bytearray(min(BLOCK_BYTES, header.num_bytes)))
+        for (begin, end), expected in zip(_block_ranges(lengths), sums, strict=True):
+            _read_block(file, path, room[: end - begin], begin, expected)
+        return header
+
+
+def is_array_of(path: str | Path, array: Array, expected_checksum: str) -> bool:
+    """Return whether a file was written with these very numbers, by the checksums in its header.
+
+    The first block that differs settles it, so an array that changed costs next to nothing. A file whose
+    header is damaged, or that is gone, was not.
+
+    Args:
+        path: the file.
+        array: what is to be compared.
+        expected_checksum: what `write_array` answered for the file.
+    """
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    try:
+        with _opened(path) as file:
+            header, sums, lengths = _verified_header(file, str(path), None, expected_checksum)
+    except UsageError:
+        return False
+    if (header.shape, header.dtype, lengths) != (array.shape, array.dtype.str, [array.nbytes]):
+        return False
+    return all(checksum(block) == one for block, one in zip(_blocks([array]), sums, strict=True))
+
+
+def _read_block(file: BufferedReader, path: str | Path, block: memoryview, begin: int, expected: str) -> None:
+    if file.readinto(block) != len(block) or checksum(block) != expected:
+        raise UsageError(
+            f"'{path}' is damaged: bytes {begin:,} to {begin + len(block):,} of its array do not fit their "
+            "checksum"
+        )
 
 
 def map_array(
@@ -264,9 +303,13 @@ def sync_folder(folder: str | Path) -> None:
 
 
 def remove_temporaries(folder: str | Path) -> None:
-    """Remove what processes that were killed while writing have left; the caller holds the folder's lock."""
+    """Remove what processes that were killed while writing have left; the caller holds the folder's lock.
+
+    A partial array stays as long as its array is not finished: it is what the next attempt goes on with.
+    """
     for path in Path(folder).iterdir():
-        if is_temporary(path):
+        partial = _PARTIAL_NAME.fullmatch(path.name)
+        if is_temporary(path) or (partial is not None and path.with_name(partial[1]).exists()):
             path.unlink(missing_ok=True)
 
 

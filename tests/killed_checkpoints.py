@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from faults import Steps, watched
 
+from errai.folder_lock import FolderLock
 from errai.tables.checkpoint import CheckpointWriter, read_arrays
 
 NAMES = ("changed", "steady", "second")
@@ -26,9 +27,8 @@ def arrays(value: int, names: tuple[str, ...] = NAMES) -> dict[str, tuple[np.nda
 
 @contextmanager
 def opened(folder: Path) -> Iterator[CheckpointWriter]:
-    writer = CheckpointWriter(folder, "mark")
-    yield writer
-    writer.close()
+    with FolderLock(folder) as lock:
+        yield CheckpointWriter(lock, "mark")
 
 
 def write_second(folder: Path, steps: Steps) -> None:

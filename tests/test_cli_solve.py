@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from errai.errors import UsageError
 from errai.games.rules import PokerRules, Showdown
 from errai.response.estimate import estimate_exploitability
 from errai.response.results import Exploitability
+from errai.runs.folder import RunFolder
 from errai.solvers.solve import Measurement, StopRule
 from errai.strategy.simple import SIMPLE_RULES, simple_strategy
 from errai.strategy.strategy import Strategy
@@ -139,7 +141,9 @@ def start(*arguments: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_interrupted_solve_saves_and_says_how_to_go_on(tmp_path: Path, number: int, status: int) -> None:
     run = start("solve", "leduc", "--time", "10m", "--out", "run", cwd=tmp_path, stderr=subprocess.PIPE)
     assert run.stderr is not None
@@ -153,6 +157,121 @@ def test_interrupted_solve_saves_and_says_how_to_go_on(tmp_path: Path, number: i
     done = int(re.search(r"interrupted after ([\d,]+) iterations", out)[1].replace(",", ""))  # type: ignore[index]
     state = json.loads((tmp_path / "run" / "checkpoint.json").read_text())["state"]
     assert state["iteration"] == done > 0
+
+
+def test_terminal_that_goes_away_saves_the_run(tmp_path: Path) -> None:
+    """The kernel sends SIGHUP to the session of a terminal that is closed; nobody can be told anything."""
+    child, ours = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        command = [sys.executable, "-m", "errai", "solve", "leduc", "--time", "10m", "--out", "run"]
+        os.execv(command[0], command)
+    shown = b""
+    while b"mbb/g" not in shown:
+        shown += os.read(ours, 4096)
+    os.close(ours)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) != -signal.SIGHUP
+    state = json.loads((tmp_path / "run" / "checkpoint.json").read_text())["state"]
+    assert state["iteration"] > 0
+    RunFolder(tmp_path / "run").verify()
+
+
+def test_nohup_is_respected(tmp_path: Path) -> None:
+    run = start(
+        *("solve", "leduc", "--time", "3s", "--out", "run"),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    assert run.stderr is not None
+    assert "iteration" in run.stderr.readline() + run.stderr.readline()
+    run.send_signal(signal.SIGHUP)
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert "saved in run; next:" in out
+
+
+LONG_GAME = """\
+GAMEDEF
+limit
+numPlayers = 2
+numRounds = 2
+blind = 1 1
+raiseSize = 2 4
+firstPlayer = 1 1
+maxRaises = 3 3
+numSuits = 4
+numRanks = 13
+numHoleCards = 1
+numBoardCards = 0 1
+END GAMEDEF
+"""
+
+
+def children(process: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
+)
+def test_interrupted_linear_programme_ends_at_once(tmp_path: Path, number: int, status: int) -> None:
+    """Its size is told before; what solves it, for half a minute here, ends with the one that asked."""
+    (tmp_path / "long.game").write_text(LONG_GAME)
+    run = start(
+        "solve", "long.game", "--algorithm", "lp", "--out", "run", cwd=tmp_path, stderr=subprocess.PIPE
+    )
+    assert run.stderr is not None
+    line = run.stderr.readline()
+    while "compiling" in line:
+        line = run.stderr.readline()
+    assert line == (
+        "errai: linear programme of 16,746 rows, 16,746 columns, 226,150 nonzeros, "
+        "about 251.7 MiB of memory\n"
+    )
+    while not children(run.pid):
+        time.sleep(0.01)
+    (solving,) = children(run.pid)
+    time.sleep(3)  # HiGHS is at work by now
+    assert run.poll() is None
+    began = time.monotonic()
+    run.send_signal(number)
+    _, err = run.communicate(timeout=60)
+    while Path(f"/proc/{solving}/exe").exists() and time.monotonic() < began + 20:
+        time.sleep(0.01)
+    assert time.monotonic() - began < 5
+    assert run.returncode == status
+    assert "Traceback" not in err
+    if number != signal.SIGKILL:
+        assert err == "errai: interrupted; a linear programme keeps nothing\n"
+        assert not (tmp_path / "run").exists()
+    # No lock is left behind.
+    assert errai.solve("kuhn", iterations=5, out=tmp_path / "run").folder == tmp_path / "run"
+
+
+def test_too_large_a_linear_programme_is_refused(run_errai, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("errai.memory.available_memory", lambda: 2**26)
+    status, _, err = run_errai("solve", "leduc", "--algorithm", "lp", "--out", "run")
+    assert status == 2
+    told = "482 rows, 482 columns, 1,928 nonzeros, about 82.7 MiB of memory"
+    assert f"errai: linear programme of {told}\n" in err
+    assert f"the linear programme ({told}) needs 82.7 MiB of memory, and 64.0 MiB are free" in err
+    assert not Path("run").exists()
+
+
+def test_a_process_that_dies_under_a_linear_programme_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = subprocess.Popen
+    for command in ("raise SystemExit", "import sys; sys.stdin.buffer.read(1000); import os; os._exit(1)"):
+
+        def die(arguments: list[str], command: str = command, **more: object) -> object:
+            return real([arguments[0], "-c", command], **more)  # type: ignore[call-overload]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(subprocess, "Popen", die)
+            with pytest.raises(UsageError, match="the process that solved it was killed"):
+                errai.solve("leduc", "lp")
 
 
 def test_terminal_gets_a_bar(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The import direction of the folders: a folder imports only from those above it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ LAYERS = [
     "experiments",
 ]
 RIM = ["web", "cli"]
-GROUND = {"array_file", "errors", "kernels", "memory"}
+GROUND = {"array_file", "errors", "folder_lock", "kernels", "memory"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -66,12 +67,14 @@ def test_a_wrong_import_is_seen(tmp_path: Path) -> None:
 
 
 def test_kernel_files_sit_beside_their_callers() -> None:
-    """`_name.py` has its `name.py`, or serves other kernels of the same folder."""
+    """`_name.py` has its `name.py`, or serves other kernels, or several files, of the same folder."""
     for path in FILES:
         if path.name.startswith("_") and not path.name.startswith("__"):
-            served = any(
-                f"{path.parent.name}.{path.stem}" in other.read_text() for other in path.parent.glob("_*.py")
+            imported = re.compile(
+                rf"from errai\.{path.parent.name}(\.{path.stem} import | import {path.stem}\b)"
             )
+            callers = [other for other in path.parent.glob("*.py") if imported.search(other.read_text())]
+            served = len(callers) > 1 or any(other.name.startswith("_") for other in callers)
             assert path.with_name(path.name[1:]).exists() or served, f"{path} has no caller beside it"
 
 

@@ -256,13 +256,13 @@ def test_a_run_with_a_rule_of_ones_own_goes_on_with_that_rule_alone(tmp_path: Pa
     whole = errai.solve(LEDUC, smooth(rate=0.3), 20)
     out = tmp_path / "run"
     errai.solve(LEDUC, smooth(rate=0.3), 8, out=out)
-    with pytest.raises(UsageError, match=r"is a run with rule .*rate=0.3.*, not .*rate=0.4"):
+    with pytest.raises(UsageError, match=r"is a run with rate '0\.3', not '0\.4'"):
         errai.solve(LEDUC, smooth(rate=0.4), 20, out=out, resume=True)
     with pytest.raises(UsageError, match="is a run with algorithm 'Smooth', not 'pcfr\\+'"):
         errai.solve(LEDUC, "pcfr+", 20, out=out, resume=True)
     from errai.runs.run import prepare_resumed
 
-    with pytest.raises(UsageError, match=r"was solved with Smooth\(name='Smooth', .*give the rule itself"):
+    with pytest.raises(UsageError, match=r"by the rule 'Smooth' \(.*Smooth\), which Errai does not know"):
         prepare_resumed(out)
     resumed = errai.solve(LEDUC, smooth(rate=0.3), 20, out=out, resume=True)
     assert resumed.iterations == 20
@@ -283,7 +283,7 @@ def test_names_that_say_all_about_a_rule() -> None:
 def test_infinite_exponents_are_saved_and_resumed(tmp_path: Path) -> None:
     out, discount = tmp_path / "run", (1.5, float("-inf"), 2.0)
     errai.solve(KUHN, "dcfr", 5, discount=discount, out=out)
-    assert RunFolder(out).configuration.discount == discount
+    assert RunFolder(out).configuration.algorithm == configured_rule("dcfr", discount=discount)
     resumed = errai.solve(KUHN, "dcfr", 9, discount=discount, out=out, resume=True)
     whole = errai.solve(KUHN, "dcfr", 9, discount=discount)
     for one, other in zip(whole.strategy.tables, resumed.strategy.tables, strict=True):

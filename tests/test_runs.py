@@ -15,12 +15,12 @@ import pytest
 import errai
 from errai.cards.deck import Deck
 from errai.errors import UsageError
+from errai.folder_lock import FolderLock
 from errai.games.rules import PokerRules
-from errai.runs.folder import RunFolder
-from errai.runs.run import Run, prepare, prepare_resumed
+from errai.runs.run import Run, configure, prepare, prepare_resumed
 from errai.solvers.solve import Measurement, StopRule, measurement_points
 from errai.strategy.files import describe_game, restore_game
-from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_checkpoint
+from errai.tables.checkpoint import has_checkpoint, read_checkpoint
 from errai.tree.bet_menu import BetMenu
 
 GAME_FILES = Path(__file__).parent / "game_files"
@@ -59,8 +59,8 @@ def test_resumed_run_ends_with_the_same_bits(
 def test_interrupted_run_measures_and_stops_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
     """With a target, too, the number of iterations does not depend on interruptions."""
     stop = StopRule(10_000, mbb_per_game=50)
-    straight = prepare(LEDUC, "cfr+", stop).run()
-    job = prepare(LEDUC, "cfr+", stop, out=tmp_path / "run")
+    straight = prepare(configure(LEDUC), stop).run()
+    job = prepare(configure(LEDUC), stop, out=tmp_path / "run")
     ticks = 0
 
     def end_soon() -> bool:
@@ -101,24 +101,39 @@ def test_measurement_points_follow_from_the_stop_rule() -> None:
     assert first(3, StopRule(12), 5) == [5, 10, 12]
 
 
-def run_kills(tmp_path: Path, kills: int, seed: int) -> None:
+ONE_GROUP, SEVERAL_GROUPS = ("kuhn", "cfr+", 4), ("leduc", "pcfr+", 18)
+"""Game, algorithm and array files: a table for each player, one of whose groups is a file."""
+
+
+def run_kills(tmp_path: Path, kills: int, seed: int, case: tuple[str, str, int]) -> None:
+    game, algorithm, num_files = case
+    script = Path(__file__).parent / "killed_runs.py"
     done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "killed_runs.py", tmp_path / "run", str(kills), str(seed)],
+        [sys.executable, script, tmp_path / "run", str(kills), str(seed), game, algorithm],
         capture_output=True,
         text=True,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{kills} kills")
+    found = re.fullmatch(r"(\d+) kills, \d+ runs finished, (\d+) array files, (\d+) times .*\n", done.stdout)
+    assert found is not None
+    assert (int(found[1]), int(found[2])) == (kills, num_files)
+    assert int(found[3]) > 0, "no checkpoint has kept the file of an earlier one"
 
 
-def test_ten_kills_lose_nothing(tmp_path: Path) -> None:
-    run_kills(tmp_path, 10, seed=1)
+@pytest.mark.parametrize("case", [ONE_GROUP, SEVERAL_GROUPS], ids=["one group", "several groups"])
+def test_ten_kills_lose_nothing(tmp_path: Path, case: tuple[str, str, int]) -> None:
+    run_kills(tmp_path, 10, 1, case)
 
 
 @pytest.mark.slow
 def test_three_hundred_kills_lose_nothing(tmp_path: Path) -> None:
-    run_kills(tmp_path, 300, seed=2)
+    run_kills(tmp_path, 300, 2, ONE_GROUP)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_of_a_run_with_several_groups_lose_nothing(tmp_path: Path) -> None:
+    run_kills(tmp_path, 100, 3, SEVERAL_GROUPS)
 
 
 @pytest.fixture
@@ -231,16 +246,17 @@ def test_folders_that_hold_something_are_left_alone(run_folder: Path, tmp_path: 
 
 
 def test_two_processes_do_not_write_one_run(run_folder: Path) -> None:
-    writer = CheckpointWriter(run_folder, RunFolder(run_folder).fingerprint)
-    with pytest.raises(UsageError, match="is being written by another process"):
-        prepare_resumed(run_folder, StopRule(40)).run()
-    writer.close()
+    with FolderLock(run_folder):
+        with pytest.raises(UsageError, match="is being written by another process"):
+            prepare_resumed(run_folder, StopRule(40))
+        with pytest.raises(UsageError, match="is being written by another process"):
+            errai.solve(LEDUC, iterations=10, out=run_folder)
     assert prepare_resumed(run_folder, StopRule(40)).run().iterations == 40
 
 
 def test_run_that_was_created_but_not_begun_begins(tmp_path: Path) -> None:
     """A kill before the first checkpoint leaves a folder that can go on, or be made again."""
-    prepare(LEDUC, "cfr+", StopRule(10), out=tmp_path / "run")
+    prepare(configure(LEDUC), StopRule(10), out=tmp_path / "run")
     with pytest.raises(UsageError, match="names no array 'averages-0': the run has not saved it yet"):
         errai.load_strategy(tmp_path / "run")
     assert prepare_resumed(tmp_path / "run").run().iterations == 10
@@ -269,6 +285,29 @@ def test_impossible_values_are_told(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.json").write_text(text.replace('"version": 1', '"version": 9'))
     with pytest.raises(UsageError, match="has format version 9: version 1 is allowed"):
         errai.load_strategy(tmp_path)
+
+
+def test_a_target_or_a_time_is_reached_without_a_number_of_iterations() -> None:
+    """As on the command line: only an explicit number of iterations ends a run before its target."""
+    solved = errai.solve("leduc", until=0.2)
+    assert solved.iterations > 1000
+    assert solved.measurements[-1].exploitability.mbb_per_game <= 0.2
+    assert solved.measurements[-2].exploitability.mbb_per_game > 0.2
+    assert errai.solve("leduc", until=0.2, iterations=50).iterations == 50
+    timed = errai.solve("kuhn", seconds=0.2)
+    assert timed.iterations > 1000
+    assert timed.measurements[-1].seconds >= 0.2
+    assert errai.solve("kuhn").iterations == 1000
+    assert errai.solve("bluff-1-1", iterations=5).strategy.game == errai.load_game("bluff-1-1")
+
+
+def test_games_are_solved_by_name_or_file() -> None:
+    for name in ("leduc", GAME_FILES / "leduc.limit.2p.game"):
+        by_name, by_game = errai.solve(name, iterations=10), errai.solve(errai.load_game(name), iterations=10)
+        assert by_name.strategy.game == by_game.strategy.game
+        assert_same_tables(by_name, by_game)
+    with pytest.raises(UsageError, match="'chess' is neither a game nor an ACPC game file"):
+        errai.solve("chess")
 
 
 def test_strategy_file_gives_the_same_probabilities(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from errai.abstraction.features import (
 )
 from errai.abstraction.kmeans import Metric, cluster
 from errai.abstraction.workers import Progress, start_workers
-from errai.array_file import ArrayHeader, PartialArray, map_array, write_array, write_text
+from errai.array_file import ArrayHeader, PartialArray, map_array, remove_temporaries, write_array, write_text
 from errai.errors import UsageError
 from errai.memory import format_bytes, free_disk, num_cores, verify_memory
 
@@ -380,4 +380,5 @@ def _locked(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(f"'{folder}' is being built by another process") from None
+        remove_temporaries(folder)
         yield

@@ -5,17 +5,14 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from errai.runs.run import Job
     from errai.solvers.solve import Measurement, StopRule
-
-UNLIMITED = 10**12
-"""Iterations of a run that is to stop for another reason."""
 
 SECONDS_BETWEEN_LINES = 1.0
 
@@ -47,6 +44,8 @@ def seconds_to_go(
         stop: when it is to stop. A target is extrapolated along the straight line, on two logarithmic
             axes, through the last measurement and the one at about half its iterations.
     """
+    from errai.runs.run import UNLIMITED
+
     left = [max(0.0, (stop.iterations - iteration) * pace)]
     if stop.seconds is not None and measurements:
         left.append(max(0.0, stop.seconds - measurements[-1].seconds))
@@ -117,7 +116,8 @@ class Progress:
             left = self._left()
             spent = solver.seconds
             total = spent + left if left is not None else None
-            self._bar.update(self._task, description=self._text(), completed=spent, total=total)
+            with suppress(OSError):  # a terminal that has gone must not take the run with it
+                self._bar.update(self._task, description=self._text(), completed=spent, total=total)
 
     def report(self, measurement: "Measurement") -> None:
         """Tell of a measurement."""
@@ -125,7 +125,7 @@ class Progress:
         self.tick()
         if self._bar is None and time.monotonic() - self._told >= SECONDS_BETWEEN_LINES:
             self._told = time.monotonic()
-            print(f"errai: {self._text()}", file=sys.stderr, flush=True)
+            _say(f"errai: {self._text()}")
 
     def _left(self) -> float | None:
         return seconds_to_go(self._measurements, self._job.solver.iteration, self._pace, self._job.stop)
@@ -144,7 +144,10 @@ class Progress:
 
 
 class Interrupts:
-    """Notes Ctrl-C or SIGTERM, so that a run can end between two iterations; a second one ends it at once."""
+    """Notes Ctrl-C, SIGTERM or SIGHUP, so that a run can end between two iterations.
+
+    A second one ends it at once.
+    """
 
     def __init__(self) -> None:
         self.signal_number = 0
@@ -154,16 +157,32 @@ class Interrupts:
 
     @contextmanager
     def heeded(self) -> Iterator["Interrupts"]:
-        """Take over SIGINT and SIGTERM for a while."""
-        theirs = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        """Take over SIGINT, SIGTERM and SIGHUP for a while."""
+        with handled((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._note):
             yield self
-        finally:
-            for number, handler in theirs.items():
-                signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.signal_number:
             raise KeyboardInterrupt
         self.signal_number = number
-        print("errai: ending after this iteration; once more to leave at once", file=sys.stderr, flush=True)
+        _say("errai: ending after this iteration; once more to leave at once")
+
+
+@contextmanager
+def handled(numbers: Sequence[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle signals for a while; a SIGHUP that is to be ignored, as under nohup, stays ignored."""
+    theirs = {}
+    for number in numbers:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            theirs[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, before in theirs.items():
+            signal.signal(number, before)
+
+
+def _say(line: str) -> None:
+    """Print a line on standard error; who has closed it must not end the run by that."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)

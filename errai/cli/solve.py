@@ -9,7 +9,8 @@ import typer
 
 from errai.cli.games import Bets, ForceAllIn, MaxRaises, PayoffsText, menu_from_options
 from errai.cli.output import Json, Seed, decimal_number, print_json, verify_picture, whole_number
-from errai.cli.progress import SECONDS_BETWEEN_LINES, UNLIMITED, Interrupts, Progress, format_seconds
+from errai.cli.progress import SECONDS_BETWEEN_LINES, Interrupts, Progress, format_seconds
+from errai.cli.stages import ended_by_signals
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import Game
     from errai.games.rules import PokerRules
-    from errai.runs.run import Job, Run
+    from errai.runs.run import Configured, Job, Run
+    from errai.solvers.linear_programme import ProgrammeSize
     from errai.solvers.solve import Measurement, StopRule
     from errai.solvers.update_rules import UpdateRule
     from errai.tree.bet_menu import BetMenu
@@ -177,7 +179,8 @@ def solve_command(
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
     from errai.runs.abstracted import find_abstractions
-    from errai.runs.run import DEFAULT_ITERATIONS, LINEAR_PROGRAMME, prepare, prepare_resumed, solve_exactly
+    from errai.runs.rule_section import LINEAR_PROGRAMME
+    from errai.runs.run import DEFAULT_ITERATIONS, configure, prepare, prepare_resumed
     from errai.solvers.solve import StopRule, configured_rule
 
     stop = _stop_rule(iterations, until, time_limit)
@@ -204,6 +207,7 @@ def solve_command(
         _run_job(job, plot, checkpoint_every, json)
         return
     rules, menu = load_game(game), menu_from_options(bets, max_raises, force_all_in)
+    exponents = _exponents(discount) if discount is not None else None
     if isinstance(rules, BluffRules):
         if algorithm == LINEAR_PROGRAMME or any(
             given is not None for given in (out, plot, menu, abstraction, payoffs)
@@ -212,9 +216,7 @@ def solve_command(
                 f"'{game}' is a dice game: --out, --plot, --bets, --payoffs, --abstraction and lp do not "
                 "apply to it"
             )
-        rule = configured_rule(
-            algorithm or "cfr+", alternating, delay, _exponents(discount) if discount is not None else None
-        )
+        rule = configured_rule(algorithm or "cfr+", alternating, delay, exponents)
         _solve_bluff(rules, rule, stop or StopRule(DEFAULT_ITERATIONS), measure_every, json)
         return
     seen = find_abstractions(abstraction, rules) if abstraction is not None else None
@@ -233,7 +235,7 @@ def solve_command(
             "bets": menu,
             "alternating": alternating,
             "delay": delay,
-            "discount": _exponents(discount) if discount is not None else None,
+            "discount": exponents,
             "dtype": dtype,
             "num_threads": threads,
             "measure_every": measure_every,
@@ -242,33 +244,40 @@ def solve_command(
             rules, (seen[0], seen[1]), algorithm or "cfr+", iterations or DEFAULT_ITERATIONS, options, json
         )
         return
-    if algorithm == LINEAR_PROGRAMME:
-        if plot is not None:
-            raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
-        run = solve_exactly(rules, menu, abstraction=seen, payoffs=payoffs, seed=seed, out=out)
-        _tell_end(run, LINEAR_PROGRAMME, {}, json)
-        return
-    if not json:
-        exponents = _exponents(discount) if discount is not None else None
+    if algorithm == LINEAR_PROGRAMME and plot is not None:
+        raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
+    if algorithm != LINEAR_PROGRAMME and not json:
         _tell_size(rules, menu, dtype, configured_rule(algorithm or "cfr+", alternating, delay, exponents))
-    job = prepare(
+    configured = configure(
         rules,
         algorithm or "cfr+",
-        stop,
         seed=seed,
         bets=menu,
         abstraction=seen,
         payoffs=payoffs,
         alternating=alternating,
         delay=delay,
-        discount=_exponents(discount) if discount is not None else None,
+        discount=exponents,
         dtype=dtype,
-        num_threads=threads,
-        measure_every=measure_every,
-        out=out,
-        resume=resume,
     )
+    if algorithm == LINEAR_PROGRAMME:
+        _solve_exactly(configured, out, json)
+        return
+    job = prepare(configured, stop, num_threads=threads, measure_every=measure_every, out=out, resume=resume)
     _run_job(job, plot, checkpoint_every, json)
+
+
+def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> None:
+    """Solve by a linear programme, whose size is told before."""
+    from errai.runs.rule_section import LINEAR_PROGRAMME
+    from errai.runs.run import solve_exactly
+
+    def report(size: "ProgrammeSize") -> None:
+        print(f"errai: linear programme of {size}", file=sys.stderr, flush=True)
+
+    with ended_by_signals("a linear programme keeps nothing"):
+        run = solve_exactly(configured, out, None if json else report)
+    _tell_end(run, LINEAR_PROGRAMME, {}, json)
 
 
 def _solve_bluff(
@@ -300,6 +309,7 @@ def _solve_bluff(
 
 
 def _stop_rule(iterations: int | None, until: str | None, limit: str | None) -> "StopRule | None":
+    from errai.runs.run import UNLIMITED
     from errai.solvers.solve import StopRule
 
     if iterations is None and until is None and limit is None:

@@ -4,13 +4,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 import typer
 
-from errai.cli.progress import format_seconds
+from errai.cli.progress import format_seconds, handled
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -68,7 +68,7 @@ class Stages:
 
 @contextmanager
 def ended_by_signals(what_now: str) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into one line and the exit status of an interruption.
+    """Turn Ctrl-C, SIGTERM and SIGHUP into one line and the exit status of an interruption.
 
     Args:
         what_now: what has become of the work and how it goes on.
@@ -80,11 +80,10 @@ def ended_by_signals(what_now: str) -> Iterator[None]:
         number = given
         raise KeyboardInterrupt
 
-    theirs = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(f"errai: interrupted; {what_now}", file=sys.stderr, flush=True)
-        raise typer.Exit(128 + number) from None
-    finally:
-        signal.signal(signal.SIGTERM, theirs)
+    with handled((signal.SIGTERM, signal.SIGHUP), leave):
+        try:
+            yield
+        except KeyboardInterrupt:
+            with suppress(OSError):  # the terminal may have gone
+                print(f"errai: interrupted; {what_now}", file=sys.stderr, flush=True)
+            raise typer.Exit(128 + number) from None

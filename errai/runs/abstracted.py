@@ -16,7 +16,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
-from errai.runs.run import DEFAULT_ITERATIONS, prepare
+from errai.runs.run import DEFAULT_ITERATIONS, configure, prepare
 from errai.solvers.solve import Measurement, StopRule
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
@@ -71,7 +71,10 @@ def solve_abstracted_against_full(
     tables, measured = [], []
     for position, one in enumerate(pair):
         seen: AbstractionPair = (one, None) if position == 0 else (None, one)
-        job = prepare(game, algorithm, StopRule(iterations), abstraction=seen, **options)
+        rest = {name: options[name] for name in ("num_threads", "measure_every") if name in options}
+        chosen = {name: value for name, value in options.items() if name not in rest}
+        configured = configure(game, algorithm, abstraction=seen, **chosen)
+        job = prepare(configured, StopRule(iterations), **rest)
 
         def tell(measurement: Measurement, position: int = position) -> None:
             if report is not None:

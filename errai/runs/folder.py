@@ -1,48 +1,56 @@
 """A run on disk: what is written where, and how it is found again.
 
-A run is a folder:
+A *run* is a folder:
 
-    run.toml          the whole configuration: game, bets, abstraction, algorithm, options, dtype, seed
+    run.toml          the whole configuration (`errai.runs.configuration`)
     fingerprint       checksum of run.toml; stands in every array
     checkpoint.json   the iteration, when to stop, and the arrays of the last good checkpoint
-    regrets-0-NNNNNN.array, ...   the arrays
+    regrets-0-NNNNNN.array, ...   the arrays: a table, or the groups of a large table's shards
     buckets           with an abstraction: the bucket of every cell of the game
     progress.jsonl    one line for each measurement
+    lock              held by the process that writes
 
-`run.toml` is written once and never changed. Lines of `progress.jsonl` after the last checkpoint are
-dropped when a run goes on: it measures again what it solves again. A run keeps the buckets that it was solved
-with, so that its strategy does not depend on where the abstraction came from.
+Whoever writes locks first and then looks (`lock_run`), and keeps the lock until the job ends. Whoever reads
+needs no lock: `run.toml` is written once and never changed, and a checkpoint is replaced in one step. Lines
+of `progress.jsonl` after the last checkpoint are dropped when a run goes on: it measures again what it solves
+again. A run keeps the buckets that it was solved with, so that its strategy does not depend on where the
+abstraction came from.
+
+What is verified when: opening a run verifies its configuration; `strategy` verifies every bit of the averages
+and headers and sizes of all other arrays; resuming and `verify` verify every bit of everything.
 """
 
 import json
 import os
-import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from errai.array_file import (
-    Array,
-    checksum,
-    is_temporary,
-    read_array,
-    write_array,
-    write_text,
-)
+from errai.array_file import Array, checksum, is_temporary, read_array, write_array, write_text
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.folder_lock import LOCK_NAME, FolderLock
 from errai.games.catalogue import Game
-from errai.games.payoffs import PLAIN, Payoffs
 from errai.response.results import Exploitability
+from errai.runs.configuration import RunConfiguration
 from errai.solvers.solve import Measurement, Solver, StopRule
 from errai.strategy.bucketed import BucketStrategy
-from errai.strategy.files import describe_game, read_strategy, restore_game, restore_payoffs, strategy_game
+from errai.strategy.files import read_strategy, strategy_game
 from errai.strategy.strategy import Strategy
-from errai.tables.checkpoint import CheckpointWriter, has_checkpoint, read_arrays, read_checkpoint
+from errai.tables import groups
+from errai.tables.checkpoint import (
+    FILE_NAME,
+    CheckpointWriter,
+    has_checkpoint,
+    read_arrays,
+    read_checkpoint,
+    verify_arrays,
+)
+from errai.tables.layout import TableLayout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.buckets import Buckets
 
@@ -50,149 +58,54 @@ CONFIGURATION_NAME = "run.toml"
 FINGERPRINT_NAME = "fingerprint"
 PROGRESS_NAME = "progress.jsonl"
 BUCKETS_NAME = "buckets"
-VERSION = 1
 
 UNITS = {"regrets": "chips", "averages": "weight"}
 """Of the tables that every rule has; those of a rule's own are in units of its own."""
 
+_SIGNS = {LOCK_NAME, CONFIGURATION_NAME, FILE_NAME}
+"""Files that tell a run's folder, a half-made one included, from somebody else's."""
 
-class AbstractionMark(NamedTuple):
-    """What tells one abstraction from another.
 
-    Attributes:
-        name: what reports call it.
-        fingerprint: checksum of the bucket of every cell.
+def lock_run(path: str | Path, *, create: bool) -> FolderLock:
+    """Take the right to write a run's folder.
+
+    A folder that holds something else is left alone: not even a lock is put there. That look decides nothing
+    about runs, and what does comes after the lock.
+
+    Args:
+        path: the folder.
+        create: make it where it is missing; otherwise it must hold a run.
     """
-
-    name: str
-    fingerprint: str
-
-    @staticmethod
-    def of(tree: PublicTree) -> "AbstractionMark | None":
-        """Return the mark of a tree's buckets; None where it has none."""
-        return None if tree.buckets is None else AbstractionMark(tree.buckets.name, tree.buckets.fingerprint)
-
-
-@dataclass(frozen=True)
-class RunConfiguration:
-    """All that decides a run's tables, iteration by iteration.
-
-    Attributes:
-        game: the game.
-        bets: bet sizes of a no-limit game.
-        algorithm: as given to `solve`.
-        alternating: whether players learn in turn.
-        delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) of `dcfr`.
-        dtype: of the tables.
-        seed: of everything random.
-        abstraction: what the players see; None for everything.
-        payoffs: what the players get at the end of a hand.
-        rule: the algorithm spelt out where its name does not say all of it; None where it does.
-    """
-
-    game: Game
-    bets: BetMenu | None
-    algorithm: str
-    alternating: bool
-    delay: int
-    discount: tuple[float, float, float] | None
-    dtype: str
-    seed: int
-    abstraction: AbstractionMark | None = None
-    payoffs: Payoffs = PLAIN
-    rule: str | None = None
-
-    def text(self) -> str:
-        """Return the configuration as TOML, the same text for the same configuration."""
-        algorithm: dict[str, Any] = {
-            "name": self.algorithm,
-            "alternating": self.alternating,
-            "delay": self.delay,
-            **({"discount": list(self.discount)} if self.discount is not None else {}),
-            **({"rule": self.rule} if self.rule is not None else {}),
-            "dtype": self.dtype,
-            "seed": self.seed,
-        }
-        lines = ["# A run of Errai. Nothing here may change: the fingerprint beside it is checked."]
-        for section, entries in (
-            ("format", {"kind": "run", "version": VERSION}),
-            *describe_game(self.game, self.bets, self.payoffs).items(),
-            *([("abstraction", self.abstraction._asdict())] if self.abstraction is not None else []),
-            ("algorithm", algorithm),
-        ):
-            lines += ["", f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in entries.items())]
-        return "\n".join(lines) + "\n"
-
-    @staticmethod
-    def parse(text: str, path: str) -> "RunConfiguration":
-        """Read what `text` wrote."""
-        entries = tomllib.loads(text)
-        if entries["format"] != {"kind": "run", "version": VERSION}:
-            raise UsageError(
-                f"'{path}' has format version {entries['format']['version']}: version {VERSION} is allowed"
-            )
-        game, menu = restore_game(entries)
-        about = entries["algorithm"]
-        discount = about.get("discount")
-        return RunConfiguration(
-            game,
-            menu,
-            about["name"],
-            about["alternating"],
-            about["delay"],
-            (discount[0], discount[1], discount[2]) if discount is not None else None,
-            about["dtype"],
-            about["seed"],
-            AbstractionMark(**entries["abstraction"]) if "abstraction" in entries else None,
-            restore_payoffs(entries),
-            about.get("rule"),
-        )
-
-    def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
-        """Refuse to go on with a run of another configuration, by the name of what differs."""
-        for name in RunConfiguration.__dataclass_fields__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                raise UsageError(
-                    f"'{path}' is a run with {name} {_brief(mine)}, not {_brief(theirs)}: "
-                    "only the same configuration can go on"
-                )
+    folder = Path(path)
+    names = {one.name for one in folder.iterdir() if not is_temporary(one)} if folder.is_dir() else set()
+    if create and ((folder.exists() and not folder.is_dir()) or (names and not names & _SIGNS)):
+        raise _in_use(folder)
+    if not create and not names & _SIGNS:
+        raise _no_run(folder)
+    return FolderLock(folder, create=create)
 
 
-def _brief(value: Any) -> str:
-    if isinstance(value, AbstractionMark):
-        return f"'{value.name}' (fingerprint {value.fingerprint[:12]})"
-    if isinstance(value, Payoffs):
-        return f"'{value.describe()}'"
-    if isinstance(value, BetMenu):
-        return f"'{value.text}'"
-    return f"'{getattr(value, 'name', value)}'"
+def _in_use(folder: Path) -> UsageError:
+    return UsageError(f"'{folder}' is in use and holds no run: an empty or a new folder is allowed")
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, str) and "\n" in value:
-        return f'"""\n{value}"""'  # the text of a game file has no sign that needs an escape
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(one) for one in value)}]"
-    if isinstance(value, float):
-        return repr(value)  # JSON has another word for infinity
-    # Strings, numbers and booleans look alike in TOML and JSON but for one sign.
-    return json.dumps(value).replace("\x7f", "\\u007f")
+def _no_run(folder: Path) -> UsageError:
+    return UsageError(f"'{folder}' is not a run: it has no {FILE_NAME}")
 
 
 class RunFolder:
     """A run on disk."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, lock: FolderLock | None = None) -> None:
         """Open a run's folder and verify its configuration.
 
         Args:
             path: the folder.
+            lock: of the folder, to write it.
         """
         self.path = Path(path)
         if not has_checkpoint(path):
-            raise UsageError(f"'{path}' is not a run: it has no checkpoint.json")
+            raise _no_run(self.path)
         text = self._read_text(CONFIGURATION_NAME)
         self.fingerprint = checksum(text.encode())
         if self._read_text(FINGERPRINT_NAME) != f"{self.fingerprint}\n":
@@ -200,44 +113,55 @@ class RunFolder:
                 f"'{self.path / CONFIGURATION_NAME}' and '{self.path / FINGERPRINT_NAME}' do not fit: "
                 "one of them was changed after the run began"
             )
-        self.configuration = RunConfiguration.parse(text, str(self.path / CONFIGURATION_NAME))
-        self._writer: CheckpointWriter | None = None
+        self.configuration = RunConfiguration.parse(text, self.path / CONFIGURATION_NAME)
+        self._lock = lock
+        self._writer = CheckpointWriter(lock, self.fingerprint) if lock is not None else None
 
     @staticmethod
     def create(
-        path: str | Path,
+        lock: FolderLock,
         configuration: RunConfiguration,
         state: dict[str, Any],
         buckets: Buckets | None = None,
     ) -> "RunFolder":
-        """Make the folder of a run that has not begun; one that holds a run, or other things, is refused.
+        """Begin a run in a folder; one that holds a run, or other things, is refused.
 
         Args:
-            path: the folder.
+            lock: of the folder; it is the run's from here on.
             configuration: of the run.
             state: when it is to stop, as `stop_state` gives it.
             buckets: of its abstraction.
         """
-        folder = Path(path)
-        if has_checkpoint(folder):
-            raise UsageError(f"'{path}' holds a run already: resume it, or choose another folder")
-        # A kill right after the folder was made leaves nothing but a temporary file.
-        is_ours = folder.is_dir() and (
-            (folder / CONFIGURATION_NAME).exists() or all(is_temporary(one) for one in folder.iterdir())
-        )
-        if folder.exists() and not is_ours:
-            raise UsageError(f"'{path}' is in use and holds no run: an empty or a new folder is allowed")
+        folder = lock.path
+        verify_free(lock)
         text = configuration.text()
-        folder.mkdir(parents=True, exist_ok=True)
+        fingerprint = checksum(text.encode())
         write_text(folder / CONFIGURATION_NAME, text)
-        write_text(folder / FINGERPRINT_NAME, checksum(text.encode()) + "\n")
+        write_text(folder / FINGERPRINT_NAME, fingerprint + "\n")
         write_text(folder / PROGRESS_NAME, "")
         if buckets is not None:
-            _write_buckets(folder / BUCKETS_NAME, buckets, checksum(text.encode()))
-        writer = CheckpointWriter(folder, checksum(text.encode()))
-        writer.write({"iteration": 0, "seconds": 0.0, **state, **_progress_state(b"")}, {})
-        writer.close()
-        return RunFolder(folder)
+            _write_buckets(folder / BUCKETS_NAME, buckets, fingerprint)
+        # Only now is it a run: a kill before leaves files that the next one replaces.
+        CheckpointWriter(lock, fingerprint).write(
+            {"iteration": 0, "seconds": 0.0, **state, **_progress_state(b"")}, {}
+        )
+        return RunFolder(folder, lock)
+
+    @staticmethod
+    def resume(lock: FolderLock) -> "RunFolder":
+        """Go on with the run in a folder; measurements after its last checkpoint are dropped.
+
+        Args:
+            lock: of the folder; it is the run's from here on.
+        """
+        found = RunFolder(lock.path, lock)
+        write_text(found.path / PROGRESS_NAME, found._progress(found.state()).decode())
+        return found
+
+    def release(self) -> None:
+        """Let another process write."""
+        if self._lock is not None:
+            self._lock.release()
 
     def _read_text(self, name: str) -> str:
         try:
@@ -249,8 +173,7 @@ class RunFolder:
 
     def tree(self) -> PublicTree:
         """Return the public tree of the run's game, abstracted as the run was."""
-        about = self.configuration
-        tree = PublicTree.of(about.game, about.bets, about.payoffs)
+        tree = PublicTree.of(*self.configuration.restored, self.configuration.restored_payoffs)
         return tree if self.configuration.abstraction is None else tree.abstracted(self._buckets)
 
     @cached_property
@@ -275,6 +198,7 @@ class RunFolder:
     def strategy(self) -> Strategy:
         """Return the average strategy of the last checkpoint, every bit of it verified."""
         self.measurements()
+        verify_arrays(self.path, self.fingerprint, fully=False)
         _, tables = read_arrays(self.path, ["averages-0", "averages-1"], self.fingerprint)
         tree = self.tree()
         if tuple(len(table) for table in tables) != tree.layout.num_slots:
@@ -296,7 +220,7 @@ class RunFolder:
         state = self.state()
         content = self._progress(state)
         points = [json.loads(line) for line in content.decode().splitlines()]
-        big_blind = self.configuration.game.big_blind if points else 0
+        big_blind = self.configuration.restored[0].big_blind if points else 0
         return [
             Measurement(
                 point["iteration"],
@@ -304,7 +228,7 @@ class RunFolder:
                 Exploitability(
                     (point["best_response_values"][0], point["best_response_values"][1]),
                     big_blind,
-                    self.configuration.payoffs.describe(),
+                    self.configuration.restored_payoffs.describe(),
                     (own[0], own[1]) if (own := point.get("profile_values")) else None,
                 ),
             )
@@ -321,16 +245,12 @@ class RunFolder:
             raise UsageError(f"'{path}' is damaged: it does not fit the checksum in checkpoint.json")
         return content
 
-    def lock(self) -> None:
-        """Become the process that writes, and drop the measurements after the last checkpoint."""
-        self._writer = CheckpointWriter(self.path, self.fingerprint)
-        write_text(self.path / PROGRESS_NAME, self._progress(self.state()).decode())
-
-    def unlock(self) -> None:
-        """Let another process write."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+    def verify(self) -> None:
+        """Verify every bit of the run, regrets included; damage is refused by the name of the file."""
+        self.measurements()
+        if self.configuration.abstraction is not None:
+            self._buckets  # noqa: B018 - reading them verifies them
+        verify_arrays(self.path, self.fingerprint)
 
     def log(self, measurement: Measurement) -> None:
         """Append a measurement to `progress.jsonl`."""
@@ -345,24 +265,48 @@ class RunFolder:
         with open(self.path / PROGRESS_NAME, "a") as lines:
             lines.write(json.dumps(entry) + "\n")
 
-    def save(self, iteration: int, seconds: float, stop: dict[str, Any], tables: dict[str, Array]) -> None:
-        """Write a checkpoint.
+    def save(
+        self,
+        iteration: int,
+        seconds: float,
+        stop: dict[str, Any],
+        tables: dict[str, Array],
+        layout: TableLayout,
+    ) -> None:
+        """Write a checkpoint: those groups of shards that changed since the last one.
 
         Args:
             iteration: iterations done.
             seconds: time that they took.
             stop: when the run is to stop, as `stop_state` gives it.
-            tables: by name, as `solver_tables` gives them.
+            tables: by name and player, as `solver_tables` gives them.
+            layout: of the tables.
         """
-        assert self._writer is not None
+        assert self._writer is not None, "a run that is only read cannot be saved"
         with open(self.path / PROGRESS_NAME, "rb") as lines:
             os.fsync(lines.fileno())  # what the checkpoint vouches for must be on disk before it
             progress = _progress_state(lines.read())
         state = {"iteration": iteration, "seconds": seconds, **stop, **progress}
+        begins = [layout.shard_begin(player) for player in (0, 1)]
+        arrays: dict[str, Array] = {}
+        for name, table in tables.items():
+            arrays |= groups.grouped(name, table, begins[int(name.rpartition("-")[2])], groups.GROUP_BYTES)
+        unchanged = self._writer.find_unchanged(arrays)
+        changed = {name: array for name, array in arrays.items() if name not in unchanged}
         self._writer.write(
             state,
-            {name: (table, UNITS.get(name.partition("-")[0], "rule")) for name, table in tables.items()},
+            {name: (array, UNITS.get(name.partition("-")[0], "rule")) for name, array in changed.items()},
+            unchanged,
         )
+
+
+def verify_free(lock: FolderLock) -> None:
+    """Refuse a folder that holds a run, or anything else but what a killed beginning has left."""
+    names = {one.name for one in lock.path.iterdir()}
+    if FILE_NAME in names:
+        raise UsageError(f"'{lock.path}' holds a run already: resume it, or choose another folder")
+    if CONFIGURATION_NAME not in names and names != {LOCK_NAME}:
+        raise _in_use(lock.path)
 
 
 def _write_buckets(path: Path, buckets: Buckets, fingerprint: str) -> None:
@@ -394,18 +338,23 @@ def _progress_state(content: bytes) -> dict[str, Any]:
     return {"progress_bytes": len(content), "progress_checksum": checksum(content)}
 
 
-def load_strategy(path: str | Path) -> Strategy | BucketStrategy:
+def load_strategy(path: str | Path, *, verify: bool = False) -> Strategy | BucketStrategy:
     """Read a strategy that `Strategy.save` wrote, or the average strategy of a run's folder.
 
     Args:
         path: a strategy file or a run's folder.
+        verify: read and verify all of a run, not only its averages; strategy files always are.
     """
-    return RunFolder(path).strategy() if Path(path).is_dir() else read_strategy(path)
+    if not Path(path).is_dir():
+        return read_strategy(path)
+    run = RunFolder(path)
+    if verify:
+        run.verify()
+    return run.strategy()
 
 
 def saved_game(path: str | Path) -> tuple[Game, BetMenu | None]:
     """Return the game and bet sizes of a saved strategy or run without reading its tables."""
     if Path(path).is_dir():
-        about = RunFolder(path).configuration
-        return about.game, about.bets
+        return RunFolder(path).configuration.restored
     return strategy_game(path)

@@ -1,44 +1,54 @@
 """`errai.solve`: solve a game by name of algorithm and keep what came out.
 
-Stages: a `Job` is configured and allocated (`prepare`, or `prepare_resumed` from a folder), then run; a `Run`
-is what came out, in memory and, with a folder, on disk. `run.strategy` is what to play, `run.average` and
-`run.current` where they differ, `run.measurements` the convergence.
+Stages: a run is configured (`configure`); a `Job` is allocated and, with a folder, locked (`prepare`, or
+`prepare_resumed` from a folder), then run; a `Run` is what came out, in memory and, with a folder, on disk.
+`run.strategy` is what to play, `run.average` and `run.current` where they differ, `run.measurements` the
+convergence.
 """
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.array_file import PAGE
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.folder_lock import FolderLock
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game
+from errai.games.catalogue import Game, load_game
 from errai.games.payoffs import Payoffs
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes, free_disk
 from errai.runs.bluff import BluffRun, solve_bluff
+from errai.runs.configuration import AbstractionSection, RunConfiguration
 from errai.runs.folder import (
-    AbstractionMark,
-    RunConfiguration,
     RunFolder,
+    lock_run,
     solver_tables,
     stop_from_state,
     stop_state,
+    verify_free,
 )
+from errai.runs.rule_section import LINEAR_PROGRAMME, ForeignRule, LinearProgramme
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
-from errai.solvers.update_rules import FactorRule, UpdateRule, is_recipe
+from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
-from errai.tables.checkpoint import has_checkpoint
+from errai.tables.checkpoint import ARRAY_SUFFIX, has_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.buckets import AbstractionPair, CardAbstraction
 
-LINEAR_PROGRAMME = "lp"
+if TYPE_CHECKING:
+    from errai.solvers.linear_programme import ProgrammeSize
+
 DEFAULT_ITERATIONS = 1000
+UNLIMITED = 10**12
+"""Iterations of a run that is to stop for another reason."""
 CHECKPOINT_SECONDS = 600.0
 DTYPES = ("float32", "float64")
 
@@ -74,13 +84,13 @@ class Run:
 
 @dataclass(eq=False)
 class Job:
-    """A run about to begin or to go on, with its memory taken.
+    """A run about to begin or to go on, with its memory taken and its folder locked; it runs once.
 
     Attributes:
         solver: fresh, or as the last checkpoint left it.
         stop: when to stop.
         measure_every: iterations between measurements; None leaves it to the stop rule.
-        folder: where to save; None for nowhere.
+        folder: where to save, locked until the job ends or is closed; None for nowhere.
         earlier: measurements of an interrupted run.
     """
 
@@ -127,19 +137,21 @@ class Job:
                 saved = time.monotonic()
             return interrupted
 
-        if folder is not None:
-            folder.lock()
         try:
             if not self.is_done():
                 run_solver(solver, self.stop, self.measure_every, keep, pause)
                 if folder is not None:
                     self.save()
         finally:
-            if folder is not None:
-                folder.unlock()
+            self.close()
         average, current = Strategy(solver.tree, solver.averages), Strategy(solver.tree, solver.source)
         where = folder.path if folder is not None else None
         return Run(average, average, current, tuple(measurements), solver.iteration, where, interrupted)
+
+    def close(self) -> None:
+        """Let another process write the folder; for a job that is not to run after all."""
+        if self.folder is not None:
+            self.folder.release()
 
     def is_done(self) -> bool:
         """Return whether an earlier measurement has met the stop rule already."""
@@ -159,6 +171,7 @@ class Job:
             solver.seconds,
             stop_state(self.stop, self.measure_every),
             solver_tables(solver),
+            solver.tree.layout,
         )
 
     @property
@@ -167,10 +180,21 @@ class Job:
         return sum(table.nbytes for table in solver_tables(self.solver).values())
 
 
-def prepare(
+class Configured(NamedTuple):
+    """What is to be solved, described and built.
+
+    Attributes:
+        configuration: all that decides the tables.
+        tree: the game as the players see it.
+    """
+
+    configuration: RunConfiguration
+    tree: PublicTree
+
+
+def configure(
     game: Game,
-    algorithm: str | UpdateRule,
-    stop: StopRule | None = None,
+    algorithm: str | UpdateRule = "cfr+",
     *,
     seed: int = 0,
     bets: BetMenu | str | None = None,
@@ -180,41 +204,61 @@ def prepare(
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
     dtype: npt.DTypeLike | None = None,
+) -> Configured:
+    """Configure a run; arguments as for `solve`."""
+    rule: UpdateRule | LinearProgramme = LinearProgramme()
+    if algorithm != LINEAR_PROGRAMME:
+        rule = configured_rule(algorithm, alternating, delay, discount)
+    menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
+    tree = _seen_tree(game, menu, abstraction, payoffs)
+    if isinstance(rule, LinearProgramme):
+        dtype = np.float64
+    numbers = _verified_dtype(dtype) if dtype is not None else np.dtype(tree.default_dtype).name
+    mark = None
+    if tree.buckets is not None:
+        mark = AbstractionSection(name=tree.buckets.name, fingerprint=tree.buckets.fingerprint)
+    return Configured(RunConfiguration.of(game, menu, rule, numbers, seed, mark, tree.payoffs), tree)
+
+
+def prepare(
+    configured: Configured,
+    stop: StopRule | None = None,
+    *,
     num_threads: int | None = None,
     measure_every: int | None = None,
     out: str | Path | None = None,
     resume: bool = False,
 ) -> Job:
-    """Configure and allocate a run; arguments as for `solve`.
+    """Allocate a run, and lock its folder before anything is looked for there.
 
-    Without a stop rule a new run does `DEFAULT_ITERATIONS`, and one that goes on keeps its own.
+    Args:
+        configured: what is to be solved.
+        stop: when to stop; without it a new run does `DEFAULT_ITERATIONS`, one that goes on keeps its own.
+        num_threads: as for `solve`.
+        measure_every: as for `solve`.
+        out: as for `solve`.
+        resume: as for `solve`.
     """
-    menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
-    rule = configured_rule(algorithm, alternating, delay, discount)
-    tree = _seen_tree(game, menu, abstraction, payoffs)
-    numbers = _verified_dtype(dtype) if dtype is not None else np.dtype(tree.default_dtype).name
-    configuration = RunConfiguration(
-        game,
-        menu,
-        rule.name,
-        rule.alternating,
-        rule.delay,
-        rule.discount if isinstance(rule, FactorRule) else None,
-        numbers,
-        seed,
-        AbstractionMark.of(tree),
-        tree.payoffs,
-        None if is_recipe(rule) else repr(rule),
-    )
-    if out is not None and resume and has_checkpoint(out):
-        RunFolder(out).configuration.verify_same(configuration, out)
-        return prepare_resumed(out, stop, rule=rule, num_threads=num_threads, measure_every=measure_every)
-    solver = Solver(tree, rule, numbers, num_threads)
-    stop = stop or StopRule(DEFAULT_ITERATIONS)
-    folder = None
-    if out is not None:
-        _verify_disk(out, sum(table.nbytes for table in solver_tables(solver).values()))
-        folder = RunFolder.create(out, configuration, stop_state(stop, measure_every), tree.buckets)
+    with ExitStack() as undo:
+        lock = None
+        if out is not None:
+            lock = lock_run(out, create=True)
+            undo.callback(lock.abandon)
+            if resume and has_checkpoint(out):
+                job = _resumed(lock, stop, num_threads, measure_every, configured)
+                undo.pop_all()
+                return job
+            verify_free(lock)
+        rule = configured.configuration.algorithm
+        assert isinstance(rule, UpdateRule), "a linear programme has no iterations"
+        solver = Solver(configured.tree, rule, configured.configuration.tables.dtype, num_threads)
+        stop = stop or StopRule(DEFAULT_ITERATIONS)
+        folder = None
+        if lock is not None:
+            _verify_disk(lock, solver)
+            state = stop_state(stop, measure_every)
+            folder = RunFolder.create(lock, configured.configuration, state, configured.tree.buckets)
+        undo.pop_all()
     return Job(solver, stop, measure_every, folder, [])
 
 
@@ -222,7 +266,6 @@ def prepare_resumed(
     out: str | Path,
     stop: StopRule | None = None,
     *,
-    rule: UpdateRule | None = None,
     num_threads: int | None = None,
     measure_every: int | None = None,
 ) -> Job:
@@ -231,24 +274,44 @@ def prepare_resumed(
     Args:
         out: its folder.
         stop: a new stop rule; without it the run's own.
-        rule: the run's update rule, which only a name can do without.
         num_threads: as for `solve`.
         measure_every: as for `solve`; without it the run's own.
     """
-    folder = RunFolder(out)
-    about = folder.configuration
-    if about.algorithm == LINEAR_PROGRAMME:
-        raise UsageError(f"'{out}' was solved exactly by a linear programme: there is nothing to resume")
+    with ExitStack() as undo:
+        lock = lock_run(out, create=False)
+        undo.callback(lock.release)
+        job = _resumed(lock, stop, num_threads, measure_every)
+        undo.pop_all()
+    return job
+
+
+def _resumed(
+    lock: FolderLock,
+    stop: StopRule | None,
+    num_threads: int | None,
+    measure_every: int | None,
+    asked: Configured | None = None,
+) -> Job:
+    """Take a run up whose folder is locked; one that is not as asked for is refused."""
+    folder = RunFolder.resume(lock)
+    found = folder.configuration
+    if asked is not None:
+        found.verify_same(asked.configuration, lock.path)
+        found = asked.configuration  # which has the rule itself, where the folder may have its name alone
+    rule = found.algorithm
+    if isinstance(rule, LinearProgramme):
+        raise UsageError(
+            f"'{lock.path}' was solved exactly by a linear programme: there is nothing to resume"
+        )
+    if isinstance(rule, ForeignRule):
+        raise UsageError(
+            f"'{lock.path}' was solved by the rule '{rule.name}' ({rule.origin}), which Errai does not know: "
+            "solve(..., algorithm=rule, resume=True) goes on with it"
+        )
     kept, kept_measuring = stop_from_state(folder.state())
-    if rule is None:
-        if about.rule is not None:
-            raise UsageError(
-                f"'{out}' was solved with {about.rule}, which is not one of Errai's rules: "
-                "give the rule itself to errai.solve to go on"
-            )
-        rule = configured_rule(about.algorithm, about.alternating, about.delay, about.discount)
-    solver = Solver(folder.tree(), rule, about.dtype, num_threads)
+    solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads)
     folder.restore(solver)
+    _verify_disk(lock, solver)
     return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
 
 
@@ -273,12 +336,15 @@ def _verified_dtype(dtype: npt.DTypeLike) -> str:
     return name
 
 
-def _verify_disk(out: str | Path, table_bytes: int) -> None:
+def _verify_disk(lock: FolderLock, solver: Solver) -> None:
     """Refuse a run whose checkpoints would not fit: the old and the new one lie side by side for a moment."""
-    free = free_disk(out)
-    if 2 * table_bytes > free:
+    table_bytes = sum(table.nbytes for table in solver_tables(solver).values())
+    # What lies there already, without the page of each header.
+    taken = sum(max(0, path.stat().st_size - PAGE) for path in lock.path.glob(f"*{ARRAY_SUFFIX}"))
+    needed, free = max(0, 2 * table_bytes - taken), free_disk(lock.path)
+    if needed > free:
         raise UsageError(
-            f"checkpoints in '{out}' need {format_bytes(2 * table_bytes)} of disk, "
+            f"checkpoints in '{lock.path}' need {format_bytes(needed)} of disk, "
             f"and {format_bytes(free)} are free"
         )
 
@@ -287,7 +353,7 @@ def _verify_disk(out: str | Path, table_bytes: int) -> None:
 def solve(
     game: PokerRules,
     algorithm: str | UpdateRule = ...,
-    iterations: int = ...,
+    iterations: int | None = ...,
     seed: int = ...,
     **options: Any,
 ) -> Run: ...
@@ -297,16 +363,26 @@ def solve(
 def solve(
     game: BluffRules,
     algorithm: str | UpdateRule = ...,
-    iterations: int = ...,
+    iterations: int | None = ...,
     seed: int = ...,
     **options: Any,
 ) -> BluffRun: ...
 
 
+@overload
+def solve(
+    game: str | Path,
+    algorithm: str | UpdateRule = ...,
+    iterations: int | None = ...,
+    seed: int = ...,
+    **options: Any,
+) -> Run | BluffRun: ...
+
+
 def solve(  # type: ignore[misc]  # the overloads name only what decides the type
-    game: Game,
+    game: Game | str | Path,
     algorithm: str | UpdateRule = "cfr+",
-    iterations: int = DEFAULT_ITERATIONS,
+    iterations: int | None = None,
     seed: int = 0,
     *,
     bets: BetMenu | str | None = None,
@@ -328,9 +404,9 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     """Solve a game; Bluff is solved stage by stage, each to the same stop.
 
     Args:
-        game: from `load_game`.
+        game: from `load_game`, or what it takes: a name or the path of an ACPC game file.
         algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
-        iterations: at most so many.
+        iterations: at most so many; without it 1,000, or any number where `until` or `seconds` is given.
         seed: of everything random; these algorithms draw nothing.
         bets: menu of bet sizes of a no-limit game.
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
@@ -351,6 +427,11 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
             never interrupted.
         checkpoint_every: seconds between checkpoints.
     """
+    if isinstance(game, str | Path):
+        game = load_game(game)
+    if iterations is None:
+        iterations = DEFAULT_ITERATIONS if until is None and seconds is None else UNLIMITED
+    stop = StopRule(iterations, until, seconds)
     if isinstance(game, BluffRules):
         given = (bets, abstraction, payoffs, out)
         if any(one is not None for one in given) or algorithm == LINEAR_PROGRAMME:
@@ -359,13 +440,10 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
                 "and no lp"
             )
         rule = configured_rule(algorithm, alternating, delay, discount)
-        return solve_bluff(game, rule, StopRule(iterations, until, seconds), measure_every, report)
-    if algorithm == LINEAR_PROGRAMME:
-        return solve_exactly(game, bets, abstraction=abstraction, payoffs=payoffs, seed=seed, out=out)
-    job = prepare(
+        return solve_bluff(game, rule, stop, measure_every, report)
+    configured = configure(
         game,
         algorithm,
-        StopRule(iterations, until, seconds),
         seed=seed,
         bets=bets,
         abstraction=abstraction,
@@ -374,44 +452,50 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         delay=delay,
         discount=discount,
         dtype=dtype,
-        num_threads=num_threads,
-        measure_every=measure_every,
-        out=out,
-        resume=resume,
+    )
+    if algorithm == LINEAR_PROGRAMME:
+        return solve_exactly(configured, out)
+    job = prepare(
+        configured, stop, num_threads=num_threads, measure_every=measure_every, out=out, resume=resume
     )
     return job.run(report, checkpoint_every=checkpoint_every)
 
 
 def solve_exactly(
-    game: Game,
-    bets: BetMenu | str | None = None,
-    *,
-    abstraction: CardAbstraction | AbstractionPair | None = None,
-    payoffs: Payoffs | str | None = None,
-    seed: int = 0,
+    configured: Configured,
     out: str | Path | None = None,
+    report: "Callable[[ProgrammeSize], None] | None" = None,
 ) -> Run:
     """Solve a small game by its sequence-form linear programme.
 
     An abstraction must have perfect recall, and payoffs must sum to the same at every leaf.
+
+    Args:
+        configured: what is to be solved; its algorithm is `lp`.
+        out: folder to save the solution in.
+        report: called with the programme's size before it is solved.
     """
     from errai.solvers.sequence_form import solve_sequence_form  # SciPy takes its time to load
 
-    menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
-    tree = _seen_tree(game, menu, abstraction, payoffs)
+    tree = configured.tree
     began = time.perf_counter()
-    solved = solve_sequence_form(tree.betting, tree.cells, layout=tree.layout, payoffs=tree.payoffs)
-    exact = Strategy(tree, solved.tables)
-    if out is None:
-        return Run(exact, exact, exact, ())
-    stop = stop_state(StopRule(1), None)
-    numbers, mark = exact.tables[0].dtype.name, AbstractionMark.of(tree)
-    configuration = RunConfiguration(
-        game, menu, LINEAR_PROGRAMME, False, 0, None, numbers, seed, mark, tree.payoffs
-    )
-    folder = RunFolder.create(out, configuration, stop, tree.buckets)
-    folder.lock()
-    tables = {f"averages-{player}": table for player, table in enumerate(exact.tables)}
-    folder.save(0, time.perf_counter() - began, stop, tables)
-    folder.unlock()
-    return replace(Run(exact, exact, exact, ()), folder=folder.path)
+    with lock_run(out, create=True) if out is not None else nullcontext() as lock:
+        if lock is not None:
+            verify_free(lock)
+        solved = solve_sequence_form(
+            tree.betting,
+            tree.cells,
+            layout=tree.layout,
+            payoffs=tree.payoffs,
+            report=report,
+            in_child=True,
+        )
+        exact = Strategy(tree, solved.tables)
+        run = Run(exact, exact, exact, ())
+        if lock is None:
+            return run
+        stop = stop_state(StopRule(1), None)
+        folder = RunFolder.create(lock, configured.configuration, stop, tree.buckets)
+        tables = {f"averages-{player}": table for player, table in enumerate(exact.tables)}
+        folder.save(0, time.perf_counter() - began, stop, tables, tree.layout)
+        return replace(run, folder=folder.path)

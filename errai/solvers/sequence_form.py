@@ -10,8 +10,7 @@ Steps:
 1. number sequences: the slots of the lossless table layout, after the empty sequence;
 2. at each board, enumerate the pairs of hands that share no card, add them up by cells, and enter them for
    every leaf of the board's round into P, times the chips at stake and the chance of the board;
-3. solve: maximise f v over x and v, subject to E x = e and F' v <= P' x, with HiGHS. v holds the values of
-   the opponent's information sets, and the prices of the inequalities are the opponent's plan;
+3. solve it (`errai.solvers.linear_programme`);
 4. turn plans into probabilities of actions; an information set that its player never reaches plays uniformly.
 
 The enumeration is deliberately plain: this is the oracle that the fast traversal is held against.
@@ -20,17 +19,25 @@ With buckets for rows the programme is that of the abstract game. A bucket must 
 before (perfect recall), or it has no sequence; an abstraction that forgets is refused.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.optimize import linprog
 
 from errai.engine.root import weight_of_pairs
 from errai.errors import UsageError
 from errai.games.payoffs import PLAIN, Payoffs
+from errai.memory import verify_memory
+from errai.solvers.linear_programme import (
+    TOLERANCE,
+    Programme,
+    ProgrammeSize,
+    solve_in_child,
+    solve_programme,
+)
 from errai.tables.layout import TableLayout, lossless_layout, slot_order
 from errai.tree.betting_tree import CHALLENGE, DECISION, FOLD, SHOWDOWN, BettingTree
 from errai.tree.cells import NO_CARD, Cells
@@ -42,7 +49,9 @@ Ints = npt.NDArray[np.int64]
 MAX_NONZEROS = 4_000_000
 """Payoffs of pairs of sequences that are still a matter of minutes and of a few GB."""
 
-TOLERANCE = 1e-10
+LISTED_BYTES = 72
+"""A payoff while the matrix is made: row, column and number, listed, joined and sorted."""
+
 UNREACHED = 1e-12
 """A plan's probabilities up to this are the solver's rounding and count as none."""
 
@@ -83,6 +92,9 @@ def solve_sequence_form(
     initial: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     layout: TableLayout | None = None,
     payoffs: Payoffs = PLAIN,
+    *,
+    report: Callable[[ProgrammeSize], None] | None = None,
+    in_child: bool = False,
 ) -> SequenceFormResult:
     """Solve a small poker game or sub-game exactly.
 
@@ -92,6 +104,8 @@ def solve_sequence_form(
         initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
         layout: of the tables, with buckets for rows or not; lossless without it.
         payoffs: what the players get, which must sum to the same at every leaf of the game.
+        report: called with the programme's size before it is solved.
+        in_child: solve in a process of its own, which an interrupt ends at once.
     """
     if (tree.kind == CHALLENGE).any():
         raise UsageError("a game of dice has no sequence-form programme here: games of cards are allowed")
@@ -101,6 +115,7 @@ def solve_sequence_form(
             f"the linear programme of this game has up to {num_payoffs:,} payoffs: "
             f"at most {MAX_NONZEROS:,} are allowed, larger games are for cfr+"
         )
+    verify_memory(num_payoffs * LISTED_BYTES, f"a list of {num_payoffs:,} payoffs")
     weights = _verify_initial(cells, initial)
     form = _SequenceForm(tree, cells, layout, payoffs)
     form.verify_constant_sum()
@@ -108,7 +123,11 @@ def solve_sequence_form(
     if num_pairs <= 0:
         raise UsageError("no hand of one range can meet a hand of the other: at least one pair is needed")
     matrix = form.payoff_matrix(weights)
-    value, *plans = _solve(matrix, form.constraints(0), form.constraints(1))
+    programme = Programme(matrix, form.constraints(0), form.constraints(1))
+    if report is not None:
+        report(programme.size)
+    verify_memory(programme.size.memory_bytes, f"the linear programme ({programme.size})")
+    value, *plans = (solve_in_child if in_child else solve_programme)(programme)
     tables = [form.probabilities(q, plan) for q, plan in enumerate(plans)]
     return SequenceFormResult(
         value=value / num_pairs,
@@ -341,25 +360,3 @@ def _parent_boards(cells: Cells) -> Ints:
     for board in range(links.round_board[-2]):
         parents[links.child_begin[board] : links.child_end[board]] = board
     return parents
-
-
-def _solve(payoffs: Any, own: Any, other: Any) -> tuple[float, Floats, Floats]:
-    """Solve max x P y over both plans; returns the value and the plans with their empty sequences."""
-    num_own, num_other = payoffs.shape
-    # Tolerances of the solver are absolute, and it drops entries below 1e-9: bring payoffs to about 1.
-    scale = float(np.abs(payoffs.data).mean()) if payoffs.nnz else 1.0
-    num_infosets = other.shape[0]
-    result = linprog(
-        c=np.concatenate([np.zeros(num_own), [-1.0], np.zeros(num_infosets - 1)]),
-        A_ub=sparse.hstack([-payoffs.T / scale, other.T]).tocsr(),
-        b_ub=np.zeros(num_other),
-        A_eq=sparse.hstack([own, sparse.csr_array((own.shape[0], num_infosets))]).tocsr(),
-        b_eq=np.append(1.0, np.zeros(own.shape[0] - 1)),
-        bounds=[(0, None)] * num_own + [(None, None)] * num_infosets,
-        method="highs",
-        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
-    )
-    if result.status != 0:
-        raise UsageError(f"the linear programme of this game failed: {result.message}")
-    plans = np.maximum(result.x[:num_own], 0), np.maximum(-result.ineqlin.marginals, 0)
-    return float(plans[0] @ (payoffs @ plans[1])), *plans

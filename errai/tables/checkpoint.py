@@ -9,35 +9,38 @@ some files that it does not name, which the next write removes; a write that fai
 A large table is several arrays, the groups of its shards (`groups.py`); readers get it as one.
 """
 
-import fcntl
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, TypeVar
 
 import numpy as np
 
 from errai.array_file import (
     Array,
     checksum,
+    is_array_of,
+    map_array,
     read_array,
     read_header,
-    remove_temporaries,
     sync_folder,
+    verify_array,
     write_array,
     write_text,
 )
 from errai.errors import UsageError
+from errai.folder_lock import FolderLock
 from errai.tables.groups import groups_of
 
 FILE_NAME = "checkpoint.json"
-LOCK_NAME = "lock"
 ARRAY_SUFFIX = ".array"
 VERSION = 1
 
 _FORMAT = "errai-checkpoint"
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -108,11 +111,36 @@ def read_checkpoint(folder: str | Path, fingerprint: str | None = None) -> Check
 
 
 def read_arrays(folder: str | Path, names: list[str], fingerprint: str) -> tuple[Checkpoint, list[Array]]:
-    """Read some arrays of a folder's checkpoint, or tables of several, and verify every bit of them."""
+    """Read some arrays of a folder's checkpoint and verify every bit of them."""
+    place = Path(folder)
+    return _of_newest(place, fingerprint, lambda found: [_read_one(place, found, name) for name in names])
+
+
+def verify_arrays(folder: str | Path, fingerprint: str, *, fully: bool = True) -> None:
+    """Verify every bit of all arrays of a folder's checkpoint, a block at a time.
+
+    Args:
+        folder: the folder.
+        fingerprint: of the configuration that it must belong to.
+        fully: False verifies headers and sizes alone, which costs next to nothing.
+    """
+    verify = verify_array if fully else map_array
+
+    def verify_all(found: Checkpoint) -> None:
+        for file, check in found.arrays.values():
+            verify(Path(folder) / file, fingerprint=fingerprint, expected_checksum=check)
+
+    _of_newest(Path(folder), fingerprint, verify_all)
+
+
+def _of_newest(
+    folder: Path, fingerprint: str, read: Callable[[Checkpoint], Result]
+) -> tuple[Checkpoint, Result]:
+    """Read what a checkpoint names; once more where it was replaced meanwhile."""
     found = read_checkpoint(folder, fingerprint)
     while True:
         try:
-            return found, [_read_one(Path(folder), found, name) for name in names]
+            return found, read(found)
         except UsageError:
             # A writer may have replaced this generation meanwhile; what the old one named is then gone.
             newer = read_checkpoint(folder, fingerprint)
@@ -142,26 +170,30 @@ def _read_one(folder: Path, found: Checkpoint, name: str) -> Array:
 class CheckpointWriter:
     """The one process that may write a folder's checkpoints."""
 
-    def __init__(self, folder: str | Path, fingerprint: str) -> None:
-        """Lock a folder and clear away what a killed writer has left.
+    def __init__(self, lock: FolderLock, fingerprint: str) -> None:
+        """Find the checkpoint that is to be replaced.
 
         Args:
-            folder: an existing folder.
+            lock: of the folder; the caller holds it as long as it writes.
             fingerprint: of the configuration.
         """
-        self.folder = Path(folder)
+        self._lock = lock
+        self.folder = lock.path
         self.fingerprint = fingerprint
-        self._lock: BinaryIO = open(self.folder / LOCK_NAME, "ab")  # noqa: SIM115 - held until `close`
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
-            raise UsageError(
-                f"'{folder}' is being written by another process: wait for it, or choose another folder"
-            ) from None
-        remove_temporaries(self.folder)
-        if has_checkpoint(folder):
-            read_checkpoint(folder, fingerprint)
+        self._on_disk()  # which must belong to this configuration
+
+    def _on_disk(self) -> Checkpoint | None:
+        return read_checkpoint(self.folder, self.fingerprint) if has_checkpoint(self.folder) else None
+
+    def find_unchanged(self, arrays: Mapping[str, Array]) -> set[str]:
+        """Return the names of those arrays that are what the last checkpoint holds under that name."""
+        last = self._on_disk()
+        named = last.arrays if last else {}
+        return {
+            name
+            for name, array in arrays.items()
+            if name in named and is_array_of(self.folder / named[name][0], array, named[name][1])
+        }
 
     def write(
         self,
@@ -176,8 +208,9 @@ class CheckpointWriter:
             arrays: array and unit, by name, to be written.
             unchanged: names of arrays of the last checkpoint that are still what it holds. Their files stay.
         """
+        assert self._lock.is_held, "whoever writes a folder holds its lock"
         # What is on disk counts: a write that failed in its last step may have replaced the checkpoint.
-        last = read_checkpoint(self.folder, self.fingerprint) if has_checkpoint(self.folder) else None
+        last = self._on_disk()
         generation = last.generation + 1 if last else 0
         kept = {name: last.arrays[name] for name in unchanged if last and name in last.arrays}
         for name in unchanged:
@@ -219,7 +252,3 @@ class CheckpointWriter:
             sync_folder(self.folder)
         for path in unnamed:
             path.unlink()
-
-    def close(self) -> None:
-        """Let another process write."""
-        self._lock.close()

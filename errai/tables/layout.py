@@ -110,6 +110,13 @@ class TableLayout:
             return slots.reshape(rows, num_actions).T
         return slots.reshape(num_actions, rows)
 
+    def shard_begin(self, player: int) -> Places:
+        """Return where each shard begins and, last, where all end: int64[shards + 1].
+
+        A shard is the slots of a board, or those that all boards of a bucketed round share.
+        """
+        return np.append(np.unique(self.begin[player]), self.num_slots[player])
+
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""
         return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)

@@ -1,0 +1,345 @@
+"""One frozen configuration: from the command line, or Python's keywords, to `run.toml` and back.
+
+It holds all that decides a run's tables, iteration by iteration; when to stop, threads and checkpoints do
+not, and are not in it. Reading is strict: an unknown key, a missing section, a wrong type and a number out
+of range are refused in one sentence that names the file, the key and what is expected.
+
+    [format]       kind, version
+    [game]         name; file: the text of an ACPC game file, for a game without a name of ours
+    [bets]         menu, force_all_in, max_raises of a no-limit game
+    [abstraction]  name, fingerprint of the buckets
+    [algorithm]    name and options of the update rule; for a rule of the user's own also its class
+    [payoffs]      text of a rake or a tilt; without it plain poker
+    [tables]       dtype
+    [random]       seed
+"""
+
+import tomllib
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
+
+from errai.errors import UsageError
+from errai.games.catalogue import Game, restore_rules
+from errai.games.payoffs import PLAIN, Payoffs
+from errai.runs.rule_section import Rule, describe_rule, option_names, restore_rule, with_tuples
+from errai.strategy.files import describe_game, restore_game, restore_payoffs
+from errai.tree.bet_menu import BetMenu
+
+VERSION: Literal[2] = 2
+_HEADING = "# A run of Errai. Nothing here may change: the fingerprint beside it is checked.\n\n"
+
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a section",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "a section",
+    "string_type": "a text",
+    "tuple_type": "a list",
+}
+"""What is expected, by pydantic's name of an error."""
+
+
+class Section(BaseModel):
+    """A part of the configuration: nothing unknown, nothing converted, nothing changed later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class FormatSection(Section):
+    """What kind of file it is."""
+
+    kind: Literal["run"] = "run"
+    version: Literal[2] = VERSION
+
+
+class GameSection(Section):
+    """The game, by name or as the text of an ACPC game file."""
+
+    name: str
+    file: str | None = None
+
+    @field_validator("file")
+    @classmethod
+    def _verify_file(cls, text: str | None) -> str | None:
+        if text is not None:
+            restore_rules({"name": "a game", "file": text})
+        return text
+
+
+class BetsSection(Section):
+    """The bet sizes of a no-limit game, as `BetMenu` reads them."""
+
+    menu: str
+    force_all_in: str = "0"
+    max_raises: int | None = Field(default=None, ge=0)
+
+    @field_validator("menu")
+    @classmethod
+    def _verify_menu(cls, text: str) -> str:
+        BetMenu.parse(text)
+        return text
+
+    @field_validator("force_all_in")
+    @classmethod
+    def _verify_threshold(cls, text: str) -> str:
+        try:
+            is_sound = Fraction(text) >= 0
+        except (ValueError, ZeroDivisionError):
+            is_sound = False
+        if not is_sound:
+            raise UsageError("a part of the pot of 0 or more such as '1/20' is expected")
+        return text
+
+
+class AbstractionSection(Section):
+    """What tells one abstraction from another: its name in reports, the checksum of every cell's bucket."""
+
+    name: str
+    fingerprint: str
+
+
+class PayoffsSection(Section):
+    """What the players get at the end of a hand, as `Payoffs` reads it."""
+
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def _verify_text(cls, text: str) -> str:
+        Payoffs.parse(text)
+        return text
+
+
+class TablesSection(Section):
+    """How numbers are held."""
+
+    dtype: Literal["float32", "float64"]
+
+
+class RandomSection(Section):
+    """The seed of everything random."""
+
+    seed: int = Field(default=0, ge=0)
+
+
+class RunConfiguration(Section):
+    """The whole configuration of a run, one field for each section of `run.toml`.
+
+    Attributes:
+        format: kind and version of the file.
+        game: the game.
+        bets: bet sizes of a no-limit game.
+        abstraction: what the players see; None for everything.
+        algorithm: the update rule with its options, or the linear programme.
+        payoffs: what the players get at the end of a hand; None for plain poker.
+        tables: number format.
+        random: seed.
+    """
+
+    format: FormatSection = FormatSection()
+    game: GameSection
+    bets: BetsSection | None = None
+    abstraction: AbstractionSection | None = None
+    algorithm: Rule
+    payoffs: PayoffsSection | None = None
+    tables: TablesSection
+    random: RandomSection = RandomSection()
+
+    @field_validator("algorithm", mode="plain")
+    @classmethod
+    def _verify_algorithm(cls, value: Any) -> Any:
+        # `parse` has made a rule of a section before, so that an error can name the option.
+        if not isinstance(value, Rule):
+            raise UsageError("a section is expected")
+        return value
+
+    @field_serializer("algorithm")
+    def _describe_algorithm(self, rule: Rule) -> dict[str, Any]:
+        return describe_rule(rule)
+
+    @staticmethod
+    def of(
+        game: Game,
+        bets: BetMenu | None,
+        rule: Rule,
+        dtype: str,
+        seed: int = 0,
+        abstraction: AbstractionSection | None = None,
+        payoffs: Payoffs = PLAIN,
+    ) -> "RunConfiguration":
+        """Return the configuration of a run.
+
+        Args:
+            game: the game.
+            bets: bet sizes of a no-limit game.
+            rule: the update rule, or `LINEAR_PROGRAMME`.
+            dtype: of the tables.
+            seed: of everything random.
+            abstraction: what the players see; None for everything.
+            payoffs: what the players get at the end of a hand.
+        """
+        entries = {
+            **describe_game(game, bets, payoffs),
+            "abstraction": abstraction,
+            "algorithm": rule,
+            "tables": {"dtype": dtype},
+            "random": {"seed": seed},
+        }
+        try:
+            return RunConfiguration.model_validate(entries)
+        except ValidationError as error:
+            raise UsageError(f"the configuration is impossible: {_told(error)}") from None
+
+    def text(self) -> str:
+        """Return the configuration as TOML."""
+        entries = self.model_dump(exclude_none=True)
+        try:
+            return _HEADING + tomli_w.dumps(entries, multiline_strings=True)
+        except TypeError as error:
+            raise UsageError(
+                f"the options of the rule '{self.algorithm.name}' cannot be written: {error}"
+            ) from None
+
+    @staticmethod
+    def parse(text: str, path: str | Path) -> "RunConfiguration":
+        """Read what `text` wrote; whatever does not fit is refused in one sentence.
+
+        Args:
+            text: content of the file.
+            path: what to call it.
+        """
+        try:
+            entries = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise UsageError(f"'{path}' is not TOML: {error}") from None
+        version = _inner(entries, "format", "version")
+        if isinstance(version, int) and version != VERSION:
+            raise UsageError(f"'{path}' has format version {version}: version {VERSION} is expected")
+        entries = {name: with_tuples(section) for name, section in entries.items()}
+        try:
+            if isinstance(entries.get("algorithm"), dict):
+                entries["algorithm"] = restore_rule(entries["algorithm"])
+        except ValidationError as error:
+            told = _told(error, "algorithm", option_names(entries["algorithm"]))
+            raise UsageError(f"'{path}' cannot be used: {told}") from None
+        except UsageError as error:
+            raise UsageError(f"'{path}' cannot be used: algorithm: {error}") from None
+        try:
+            found = RunConfiguration.model_validate(entries)
+            found.restored  # noqa: B018 - a name that is no game is told here, where the file is known
+        except ValidationError as error:
+            raise UsageError(f"'{path}' cannot be used: {_told(error)}") from None
+        except UsageError as error:
+            raise UsageError(f"'{path}' cannot be used: game: {error}") from None
+        return found
+
+    @cached_property
+    def restored(self) -> tuple[Game, BetMenu | None]:
+        """The game and its bet sizes."""
+        return restore_game(self.model_dump(include={"game", "bets"}, exclude_none=True))
+
+    @cached_property
+    def restored_payoffs(self) -> Payoffs:
+        """What the players get at the end of a hand."""
+        return restore_payoffs(self.model_dump(include={"payoffs"}, exclude_none=True))
+
+    def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
+        """Refuse to go on with a run of another configuration, by the name of what differs.
+
+        Args:
+            other: the configuration that was asked for.
+            path: the run's folder.
+        """
+        mine, theirs = self.model_dump(), other.model_dump()
+        for section in mine:
+            if mine[section] == theirs[section]:
+                continue
+            name, own, asked = _difference(section, mine[section], theirs[section])
+            raise UsageError(
+                f"'{path}' is a run with {name} {own}, not {asked}: only the same configuration can go on"
+            )
+
+
+def _told(error: ValidationError, section: str = "", allowed: list[str] | None = None) -> str:
+    """Tell the first mistake that pydantic has found: the key, what it is, what is expected.
+
+    Args:
+        error: what pydantic has found.
+        section: that was read, where it was not all of the configuration.
+        allowed: its keys.
+    """
+    first = error.errors()[0]
+    parts = [section, *map(str, first["loc"])] if section else [str(part) for part in first["loc"]]
+    key, value = ".".join(parts), _shown(first["input"])
+    kind, about = first["type"], first.get("ctx", {})
+    if kind == "missing" and isinstance(first["loc"][-1], int):
+        return f"{'.'.join(parts[:-1])} is {value}, where more entries are expected"
+    if kind == "missing":
+        return f"{key} is expected and missing"
+    if kind == "extra_forbidden":
+        return f"{key} is unknown: expected {', '.join(allowed or _keys(parts[:-1]))}"
+    if kind == "value_error":
+        return f"{key} is {value}: {about['error']}"
+    if kind == "literal_error":
+        return f"{key} is {value}, where {about['expected']} is expected"
+    if kind == "greater_than_equal":
+        return f"{key} is {value}, where a number of {about['ge']} or more is expected"
+    if kind == "too_long":
+        return f"{key} has {about['actual_length']} entries, where {about['max_length']} are expected"
+    return f"{key} is {value}, where {_EXPECTED.get(kind, first['msg'].lower())} is expected"
+
+
+def _keys(parts: list[str]) -> list[str]:
+    """Return the keys that may stand in a section, or the sections."""
+    if not parts:
+        return list(RunConfiguration.model_fields)
+    sections: dict[str, type[Section]] = {
+        "format": FormatSection,
+        "game": GameSection,
+        "bets": BetsSection,
+        "abstraction": AbstractionSection,
+        "payoffs": PayoffsSection,
+        "tables": TablesSection,
+        "random": RandomSection,
+    }
+    return list(sections[parts[0]].model_fields)
+
+
+def _shown(value: Any) -> str:
+    """Write a value, and not all of a long one."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _inner(entries: dict[str, Any], section: str, key: str) -> Any:
+    found = entries.get(section)
+    return found.get(key) if isinstance(found, dict) else None
+
+
+def _difference(section: str, mine: Any, theirs: Any) -> tuple[str, str, str]:
+    """Return what differs between two sections, and both in words."""
+    if section == "payoffs":
+        own, asked = (of["text"] if of else PLAIN.describe() for of in (mine, theirs))
+        return section, f"'{own}'", f"'{asked}'"
+    if section in ("game", "abstraction", "bets") or not (
+        isinstance(mine, dict) and isinstance(theirs, dict)
+    ):
+        return section, _brief(mine), _brief(theirs)
+    key = next(key for key in [*mine, *theirs] if mine.get(key) != theirs.get(key))
+    name = section if key == "name" else key
+    return name, f"'{mine.get(key)}'", f"'{theirs.get(key)}'"
+
+
+def _brief(section: Any) -> str:
+    if not isinstance(section, dict):
+        return f"'{section}'"
+    mark = f" (fingerprint {section['fingerprint'][:12]})" if "fingerprint" in section else ""
+    return f"'{section.get('name', section.get('menu', section))}'{mark}"
