@@ -102,6 +102,7 @@ def run_kernel(
         num_showdowns,
         num_showdowns,
         len(ordered),
+        True,
         0,
         0,
         U(begin[player, board]),

@@ -75,7 +75,7 @@ def _make_sweep(weighted):
         first_other,  # IN   uint64  first of the board's opponent cells
         num_other,  # IN   uint64
         card,  # IN   uint8[C, 2]
-        count,  # IN   float[C, 3]  hands with the first card, with the second, all
+        count,  # IN   uint8[C, 3]  hands with the first card, with the second, all
         order,  # IN   int32[C, 4]
         with_showdowns,  # IN   bool
         sums,  # INOUT float[SUMS_SIZE]  card sums zero before, totals after; then chips
@@ -177,6 +177,7 @@ def value_leaves(
     last_showdown,  # IN   int64
     first_fold,  # IN   int64  leaves with folds alone
     last_fold,  # IN   int64
+    skips,  # IN   bool  whether to look for reach rows that are zero; a learner's hardly ever are
     row_base,  # IN   int64  first reach row of the opponent in the block
     node_base,  # IN   int64  first node of the block
     first_own,  # IN   uint64
@@ -184,7 +185,7 @@ def value_leaves(
     first_other,  # IN   uint64
     num_other,  # IN   uint64
     card,  # IN   uint8[C, 2]
-    count,  # IN   float[C, 3]
+    count,  # IN   uint8[C, 3]
     order,  # IN   int32[C, 4]
     used_cards,  # IN   uint8[...]  cards that occur, 52 included
     reach,  # IN   float[...]
@@ -217,7 +218,7 @@ def value_leaves(
             row_offsets[used] = reach_begin + (leaves[leaf, ROW] - row_base) * width
             showdown_offsets[used] = waste if showdown < 0 else value_begin + (showdown - node_base) * width
             fold_offsets[used] = waste if fold < 0 else value_begin + (fold - node_base) * width
-            if _is_nothing(reach, row_offsets[used], num_other):
+            if skips and _is_nothing(reach, row_offsets[used], num_other):
                 for i in range(num_own):
                     value[showdown_offsets[used] + i] = 0
                     value[fold_offsets[used] + i] = 0

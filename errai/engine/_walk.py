@@ -255,6 +255,7 @@ def walk(
                             last[ENTRY_LEAF + 2 * player],
                             first[ENTRY_LEAF + 2 * player + 1],
                             last[ENTRY_LEAF + 2 * player + 1],
+                            not with_own,
                             first[ENTRY_ROW + opponent],
                             first[ENTRY_NODE],
                             first_own,

@@ -26,7 +26,7 @@ class CellArrays(NamedTuple):
         parent: int32[C] as in `PlayerCells`.
         deal_weight: float[C] as in `PlayerCells`.
         card: uint8[C, 2] as in `PlayerCells`.
-        counts: float[C, 3] hands with the first card, with the second, and all.
+        counts: uint8[C, 3] hands with the first card, with the second, and all.
         order: int32[C, 4] as in `PlayerCells`.
         used_cards: uint8[...] all cards that occur in `card`.
         bucket_weight: float[C] how much of its bucket a cell is: its hands times the chance of the deals so
@@ -38,7 +38,7 @@ class CellArrays(NamedTuple):
     parent: npt.NDArray[np.int32]
     deal_weight: Floats
     card: npt.NDArray[np.uint8]
-    counts: Floats
+    counts: npt.NDArray[np.uint8]
     order: npt.NDArray[np.int32]
     used_cards: npt.NDArray[np.uint8]
     bucket_weight: Floats
@@ -114,7 +114,7 @@ def cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
         parent=joined.parent_cell,
         deal_weight=joined.deal_weight.astype(dtype, copy=False),
         card=joined.card,
-        counts=joined.counts.astype(dtype),
+        counts=joined.counts,
         order=joined.order,
         used_cards=np.unique(joined.card),
         bucket_weight=np.zeros(0, dtype=dtype),

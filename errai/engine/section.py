@@ -206,7 +206,7 @@ def walk_section(
         given_entries[1] - given_entries[0],
         plan.walk.plan,
         plan.children,
-        plan.bucketed_arrays if tables.row_kind.any() else plan.arrays,
+        plan.bucketed_arrays if with_own and tables.row_kind.any() else plan.arrays,
         tables,
         above,
         above if given_reach is None else given_reach,

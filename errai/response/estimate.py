@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from errai.engine._blocks import ENTRY_NODE, ENTRY_PARENT
 from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_tables
 from errai.engine.section import given_slice
 from errai.errors import UsageError
@@ -165,62 +164,40 @@ def estimate_by_subgames(
 def _walked_nodes(response: "subgames.SubgameResponse", player: int) -> npt.NDArray[np.int64]:
     """Return the betting nodes that a position's walk visits: int64[entries at the cut, rounds below].
 
-    An entry is walked unless the opponent is known never to get there: by the reach at the cut, and below it
+    A node is left out where the opponent is known never to get there: by the reach at the cut, and below it
     by the probabilities of one who looks at no cards.
     """
-    tree, opponent = response.tree, 1 - player
-    plan, first_round = tree.walk.plan, response.cut.round
+    tree, opponent, cut = response.tree, 1 - player, response.cut
+    betting, first_round = tree.betting, cut.round
     first, last = response.trunk.entries(first_round)
-    reach = response.reach[opponent].reshape(-1)
-    is_live = np.zeros(len(plan.entries) - 1, dtype=bool)
-    boards = range(*response.trunk.boards(first_round))
-    for board in boards:
-        part = given_slice(response.trunk, response.cut, reach, opponent, board).reshape(last - first, -1)
-        is_live[first:last] |= part.any(axis=1)
-    chances = _node_chances(tree, response.plays[opponent], opponent)
-    origin = np.arange(len(plan.entries) - 1)
+    is_live = np.zeros(last - first, dtype=bool)
+    for board in range(*response.trunk.boards(first_round)):
+        given = given_slice(response.trunk, cut, response.reach[opponent], opponent, board)
+        is_live |= given.reshape(last - first, -1).any(axis=1)
+    play = response.plays[opponent]
+    is_taken = _taken_actions(tree, play, opponent) if isinstance(play, RulePlay) else None
+    begin = int(betting.round_begin[first_round])
+    origin = np.full(betting.num_nodes, -1)  # which entry at the cut a live node descends from
+    origin[betting.entry_nodes[first_round]] = np.where(is_live, np.arange(last - first), -1)
+    parents = betting.parent.tolist()
+    for node in range(begin, betting.num_nodes):  # parents come before their children
+        if parents[node] >= begin and (is_taken is None or is_taken[node]):
+            origin[node] = origin[parents[node]]
     nodes = np.zeros((last - first, tree.rules.num_rounds - first_round), dtype=np.int64)
-    for r in range(first_round, tree.rules.num_rounds):
-        for entry in range(int(plan.round_entry[r]), int(plan.round_entry[r + 1])):
-            if r > first_round:
-                above = _entry_of(tree, int(plan.entries[entry, ENTRY_PARENT]))
-                origin[entry] = origin[above]
-                is_live[entry] = is_live[above] and _is_reached(tree, chances, entry)
-            if is_live[entry]:
-                size = int(plan.entries[entry + 1, ENTRY_NODE] - plan.entries[entry, ENTRY_NODE])
-                nodes[origin[entry] - first, r - first_round] += size
+    live = np.flatnonzero(origin >= 0)
+    np.add.at(nodes, (origin[live], betting.round[live] - first_round), 1)
     return nodes
 
 
-def _entry_of(tree: PublicTree, node: int) -> int:
-    """Return the entry that a node descends from in its round."""
-    return int(np.searchsorted(tree.walk.plan.entries[:-1, ENTRY_NODE], node, side="right")) - 1
-
-
-def _node_chances(tree: PublicTree, play: Play, player: int) -> npt.NDArray[np.float64] | None:
-    """Return how likely a rule takes the action that leads to each node; None where hands decide."""
-    if not isinstance(play, RulePlay):
-        return None
-    chances = np.ones(tree.betting.num_nodes)
+def _taken_actions(tree: PublicTree, play: RulePlay, player: int) -> npt.NDArray[np.bool_]:
+    """Return for each node whether the action that leads there may be taken: a rule never takes some."""
+    is_taken = np.ones(tree.betting.num_nodes, dtype=bool)
     before = np.concatenate([[0], np.cumsum(tree.walk.num_slots[player])])
     for node in np.flatnonzero((tree.betting.kind == DECISION) & (tree.betting.player == player)).tolist():
         children = tree.betting.children(node)
         begin = int(before[tree.betting.round[node]]) + int(tree.walk.slot[node])
-        chances[children.start : children.stop] = play.chances[begin : begin + len(children)]
-    return chances
-
-
-def _is_reached(tree: PublicTree, chances: npt.NDArray[np.float64] | None, entry: int) -> bool:
-    """Return whether a rule's own actions in the round before lead to an entry."""
-    if chances is None:
-        return True
-    node = int(tree.walk.plan.entries[entry, ENTRY_PARENT])
-    stop = int(tree.walk.plan.entries[_entry_of(tree, node), ENTRY_NODE])
-    while node > stop:
-        if chances[node] == 0:
-            return False
-        node = int(tree.betting.parent[node])
-    return True
+        is_taken[children.start : children.stop] = play.chances[begin : begin + len(children)] > 0
+    return is_taken
 
 
 def _num_steps(counted: GameSize) -> int:

@@ -79,7 +79,7 @@ class BoardWalk(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Bytes that are in memory while the board is walked, what both positions play apart."""
-        cells, arrays = self.plan.cells, self.plan.bucketed_arrays
+        cells, arrays = self.plan.cells, self.plan.arrays
         parts: list[Floats] = [*cells.players[0], *cells.boards, *arrays, *self.tables.bucket]
         return sum(array.nbytes for array in parts) + self.buffers.nbytes
 
