@@ -19,9 +19,11 @@ from errai.engine.section import BEST, KEEP, LEARN, PLAY, CutPlace
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
+from errai.solvers.solve import Solver
 from errai.solvers.update_rules import RULES
-from errai.strategy.strategy import Strategy
+from errai.strategy.strategy import Strategy, find_node
 from errai.tables.layout import Floats
+from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import Buckets
 from errai.tree.size import game_size
 
@@ -212,12 +214,92 @@ def test_a_kept_best_response_wins_what_it_said(name: str) -> None:
 
 
 def test_ties_take_the_first_action() -> None:
-    """Against an opponent who always folds every action after the first bet is as good as another."""
+    """After an action that the opponent never takes everything is worth nothing: the first action is kept."""
     tree = tree_of("leduc")
-    found = errai.best_response(errai.uniform_strategy(GAMES["leduc"]))
-    sums = found.strategy.weights(0, 0, 0).sum(axis=0)
-    assert sums.tolist() == [1.0] * len(sums)
-    assert tree.layout.num_slots == tuple(map(len, found.strategy.tables))
+    found = errai.best_response(passive(GAMES["leduc"]))
+    node = find_node(tree, "cr")  # position 1 never raises
+    assert found.strategy.weights(0, node, 0).tolist() == [[1.0] * 3, [0.0] * 3, [0.0] * 3]
+    for player in (0, 1):
+        for node in np.flatnonzero(
+            (tree.betting.kind == DECISION) & (tree.betting.player == player)
+        ).tolist():
+            if tree.betting.round[node] == 0:
+                assert (found.strategy.weights(player, node, 0).sum(axis=0) == 1).all()
+
+
+def passive(game: PokerRules) -> Strategy:
+    """Return the strategy that checks and calls."""
+    return errai.strategy_from_function(
+        game, lambda betting, hand, board, actions: [float(action == "c") for action in actions]
+    )
+
+
+def test_best_responses_to_buckets_see_everything() -> None:
+    tree = tree_of("short")
+    maps = {r: np.arange(tree.cells.num_cells(0, r), dtype=np.int32) % 3 for r in (0, 2)}
+    bucketed = tree.abstracted(Buckets.for_both(maps))
+    sizes = bucketed.layout.num_slots
+    strategy = Strategy(bucketed, (rng_table(sizes[0], 10), rng_table(sizes[1], 11)))
+    found = errai.best_response(strategy)
+    assert found.values == errai.exploitability(strategy).best_response_values
+    assert errai.expected_value(found.strategy, strategy).positions == pytest.approx(found.values, abs=1e-12)
+
+
+@pytest.mark.parametrize("cut", [CutPlace(1, dealt=True), CutPlace(2, dealt=True), CutPlace(2, dealt=False)])
+def test_reach_of_an_earlier_walk_is_forgotten(cut: CutPlace) -> None:
+    """What one strategy reached below the cut must not count for the next, who never gets there."""
+    tree = tree_of("short")
+    sizes = tree.layout.num_slots
+    everywhere = (rng_table(sizes[0], 12), rng_table(sizes[1], 13))
+    tables = passive(SHORT_3_1).tables
+    walk = walker(tree, cut)
+    for player in (0, 1):
+        walk.walk_once(player, BEST, tree.layout.tables(everywhere, everywhere, everywhere), np.zeros(5))
+        mine = walk.walk_once(player, BEST, tree.layout.tables(tables, tables, tables), np.zeros(5))
+        fresh = walker(tree, None)
+        other = fresh.walk_once(player, BEST, tree.layout.tables(tables, tables, tables), np.zeros(5))
+        assert mine == pytest.approx(other, abs=1e-12)
+
+
+def test_an_engine_of_ones_own() -> None:
+    """A solver knows an engine by its protocol alone."""
+    calls: list[str] = []
+
+    class Counting:
+        """Tells who asks, and lets the CPU do the work."""
+
+        def __init__(self, tree: PublicTree, dtype: Any, num_threads: Any) -> None:
+            self._inner = tree.traversal(dtype, num_threads)
+
+        def __getattr__(self, name: str) -> Any:
+            calls.append(name)
+            return getattr(self._inner, name)
+
+    solver = Solver(tree_of("leduc"), RULES["cfr+"], engine=Counting)
+    solver.run(50)
+    usual = Solver(tree_of("leduc"), RULES["cfr+"])
+    usual.run(50)
+    assert "learn" in calls
+    assert solver.measure().exploitability == usual.measure().exploitability
+
+
+def test_the_slots_of_a_boards_subgames_are_contiguous() -> None:
+    """Trunk first, then one run of slots for each board of the second round with all that follow it."""
+    tree = tree_of("rhode-island")
+    links, layout = tree.cells.links, tree.layout
+    for player in (0, 1):
+        sizes = layout.rows[player] * np.repeat(tree.walk.num_slots[player], np.diff(links.round_board))
+        end = int(sizes[0])
+        assert layout.begin[player, 0] == 0
+        for board in range(*links.round_board[1:3].tolist()):
+            below = [board, *range(int(links.child_begin[board]), int(links.child_end[board]))]
+            begins = layout.begin[player, below]
+            assert begins[0] == end
+            assert (np.diff(begins) == sizes[below][:-1]).all()
+            end += int(sizes[below].sum())
+        assert end == layout.num_slots[player]
+        for slot in (0, int(sizes[0]), end - 1):
+            assert "board" in tree.describe_slot(player, slot)
 
 
 def test_a_cut_that_does_not_exist_is_refused() -> None:
@@ -249,19 +331,17 @@ def test_any_number_of_threads_may_measure_query_and_solve_at_once() -> None:
         assert list(pool.map(work, range(8))) == [500] * 8
 
 
-def test_zero_reach_is_left_out_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zero_reach_is_left_out_without_a_trace() -> None:
     """A strategy that never bets leaves most of the tree unreached, and nothing is lost by skipping it."""
     tree = tree_of("short")
-    passive = errai.strategy_from_function(
-        SHORT_3_1, lambda betting, hand, board, actions: [float(action == "c") for action in actions]
-    )
-    played = tree.layout.tables(passive.tables, passive.tables, passive.tables)
+    tables = passive(SHORT_3_1).tables
+    played = tree.layout.tables(tables, tables, tables)
     walk = walker(tree, None)
     visited: list[npt.NDArray[np.uint8]] = []
     for player in (0, 1):
         values = walk.walk_once(player, BEST, played, np.zeros(5))
         visited.append(walk._buffers[0].live.copy())
-        naive = walk.walk_once(player, BEST, nearly(tree, passive.tables), np.zeros(5))
+        naive = walk.walk_once(player, BEST, nearly(tree, tables), np.zeros(5))
         assert values == pytest.approx(naive, abs=1e-9)
     last = slice(*tree.walk.plan.round_entry[-2:].tolist())
     assert 0 < visited[0][last].sum() < len(visited[0][last])

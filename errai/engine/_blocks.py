@@ -113,7 +113,6 @@ def pull_values(
     player,  # IN   int64  whose values they are
     mode,  # IN   int64
     step,  # IN   float64[5]  the update rule's factors in this iteration
-    bucketed,  # IN   bool  then nothing is discounted or floored
     node_base,  # IN   int64  first of the block's nodes
     row_base,  # IN   int64  first of the player's reach rows
     slot_base,  # IN   int64  first of the player's slots
@@ -134,10 +133,10 @@ def pull_values(
     number = value.dtype.type
     zero, one, tiny = number(0), number(1), number(TINY)
     row, next_row = U(rows), U(width)
-    positive = one if bucketed else number(step[POSITIVE_FACTOR])
-    negative = one if bucketed else number(step[NEGATIVE_FACTOR])
-    floor = zero if step[FLOOR] > 0 and not bucketed else number(-np.inf)
-    keep = one if bucketed else number(step[AVERAGE_FACTOR])
+    positive = number(step[POSITIVE_FACTOR])
+    negative = number(step[NEGATIVE_FACTOR])
+    floor = zero if step[FLOOR] > 0 else number(-np.inf)
+    keep = number(step[AVERAGE_FACTOR])
     weight = number(step[AVERAGE_WEIGHT])
     averages = mode == LEARN and (keep != one or weight != zero)
     for d in range(last - 1, first - 1, -1):

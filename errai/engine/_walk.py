@@ -401,7 +401,6 @@ def walk(
                         player,
                         mode,
                         step,
-                        apart,
                         first[ENTRY_NODE],
                         first[ENTRY_ROW + player],
                         slot_base,

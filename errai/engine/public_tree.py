@@ -216,7 +216,12 @@ class PublicTree:
     def describe_slot(self, player: int, slot: int) -> str:
         """Name the decision, board and row of a slot."""
         layout = self.layout
-        board = int(np.searchsorted(layout.begin[player], slot, side="right")) - 1
+        begin = layout.begin[player]
+        sizes = layout.rows[player] * np.repeat(
+            self.walk.num_slots[player], np.diff(self.cells.links.round_board)
+        )
+        # Of boards that share their slots, as in a bucketed round, the first.
+        board = int(np.argmax((begin <= slot) & (slot < begin + sizes)))
         place, rows = slot - int(layout.begin[player, board]), int(layout.rows[player, board])
         round_index = int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
         walk = self.walk

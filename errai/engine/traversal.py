@@ -12,9 +12,8 @@ sub-game of its own.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
@@ -376,23 +375,22 @@ class Traversal:
                 out[player] = sums[parent][begin : begin + len(of_parent) * size]
             run(section_below(self.plan, self.cut, bounds, parent), above, (out[0], out[1]))
 
-    def _gain_tables(self, gain: tuple[Floats, Floats]) -> list[tuple[Floats, Floats]]:
-        """Return tables for the gains of each group of sub-games; the given ones where there is one group.
+    def num_gain_groups(self, num_slots: int) -> int:
+        """Return how many groups of sub-games gather the gains of a bucketed table apart.
 
         The number depends on sizes only, so the same bits come out on any number of threads.
         """
-        most = GAIN_BYTES // max(1, gain[0].nbytes + gain[1].nbytes)
-        groups = min(NUM_GAIN_GROUPS, len(self._units), most)
+        most = GAIN_BYTES // max(1, 2 * num_slots * self.dtype.itemsize)
+        return max(1, min(NUM_GAIN_GROUPS, len(self._units), most))
+
+    def _gain_tables(self, gain: tuple[Floats, Floats]) -> list[tuple[Floats, Floats]]:
+        """Return tables for the gains of each group of sub-games; the given ones where there is one group."""
+        groups = self.num_gain_groups(len(gain[0]))
         if groups <= 1:
             return [gain]
         return [(np.zeros_like(gain[0]), np.zeros_like(gain[1])) for _ in range(groups)]
 
-
-@contextmanager
-def closing(traversal: Traversal) -> Iterator[Traversal]:
-    """Use a traversal and end its threads afterwards."""
-    try:
-        yield traversal
-    finally:
-        if "_pool" in vars(traversal):
-            traversal._pool.shutdown()
+    def close(self) -> None:
+        """End the threads."""
+        if "_pool" in vars(self):
+            self._pool.shutdown()

@@ -6,12 +6,12 @@ ranges (`errai.strategy.spot` answers questions about it).
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
 import numpy as np
 import numpy.typing as npt
 
 from errai.engine.section import PLAY
-from errai.engine.traversal import closing
 from errai.errors import UsageError
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
 from errai.solvers.update_rules import UpdateRule

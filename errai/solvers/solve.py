@@ -10,6 +10,7 @@ rule then turns into new tables (`errai.solvers.update_rules` says which rule do
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.engine._blocks import AVERAGE_WEIGHT
+from errai.engine.protocol import Engine, EngineMaker
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import LEARN, NUM_FACTORS
-from errai.engine.traversal import Traversal, closing
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -70,6 +71,7 @@ class Solver:
         rule: UpdateRule,
         dtype: npt.DTypeLike | None = None,
         num_threads: int | None = None,
+        engine: EngineMaker | None = None,
     ) -> None:
         """Allocate the tables.
 
@@ -78,14 +80,25 @@ class Solver:
             rule: the update rule.
             dtype: float32 or float64; by size without it.
             num_threads: threads; by size without it.
+            engine: what makes the engine that walks; the CPU's without it.
         """
         self.tree = tree
         self.rule = rule
-        self.walk: Traversal = tree.traversal(dtype, num_threads)
+        self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
         num_arrays = arrays_needed(rule, self._is_bucketed)
-        num_bytes = int(np.dot(num_arrays, tree.layout.num_slots)) * self.walk.dtype.itemsize
+        num_numbers = int(np.dot(num_arrays, tree.layout.num_slots))
+        # Sub-games that share buckets gather gains in tables of their own, one player at a time.
+        num_numbers += max(
+            (
+                2 * size * self.walk.num_gain_groups(size)
+                for size, bucketed in zip(tree.layout.num_slots, self._is_bucketed, strict=True)
+                if bucketed and self.walk.num_gain_groups(size) > 1
+            ),
+            default=0,
+        )
+        num_bytes = num_numbers * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
         self.tables = {name: tree.layout.zeros(self.walk.dtype) for name in rule.table_names()}
         # [player] gains and strategies of one iteration; zeros between iterations.

@@ -26,6 +26,9 @@ from errai.tree.bet_menu import BetMenu
 
 _STRATEGY = "strategy"
 
+LAYOUT = 2
+"""Counts the ways in which tables have been laid out."""
+
 
 def save_strategy(strategy: Strategy, path: str | Path) -> None:
     """Write a strategy as one file; an existing file is replaced only once the new one is safe.
@@ -37,7 +40,7 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
             f"a strategy of '{strategy.game.name}' with given ranges cannot be saved: "
             "only strategies of whole games can"
         )
-    about = describe_game(strategy.game, strategy.tree.menu, strategy.tree.payoffs)
+    about = describe_game(strategy.game, strategy.tree.menu, strategy.tree.payoffs) | {"layout": LAYOUT}
     write_array(
         path,
         strategy.unabstracted().tables,
@@ -51,7 +54,7 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
 def save_bucket_strategy(strategy: BucketStrategy, path: str | Path) -> None:
     """Write a strategy of buckets; the abstraction stays where it is and is named."""
     tree = strategy.tree
-    about = describe_game(strategy.game, tree.menu, tree.payoffs)
+    about = describe_game(strategy.game, tree.menu, tree.payoffs) | {"layout": LAYOUT}
     about["abstraction"] = strategy.describe_abstraction(path)
     write_array(
         path,
@@ -131,6 +134,11 @@ def _verify_strategy(header: ArrayHeader, path: str | Path) -> None:
     if header.name != _STRATEGY or header.fingerprint != _fingerprint_of(header.notes):
         raise UsageError(
             f"'{path}' holds '{header.name}' and no strategy: a file of Strategy.save is allowed"
+        )
+    if header.notes.get("layout") != LAYOUT:
+        raise UsageError(
+            f"'{path}' has tables of layout {header.notes.get('layout', 1)}, "
+            f"where layout {LAYOUT} is expected: an older version saved it"
         )
 
 

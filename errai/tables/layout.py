@@ -53,6 +53,9 @@ class Tables(NamedTuple):
 class TableLayout:
     """The places of slots: board by board, in a board decision by decision.
 
+    The boards of the first round come first, then each board of the second with all that follow it: the
+    sub-games of a board are contiguous. (Where some rounds are bucketed, boards go round by round.)
+
     Inside a decision slots lie action by action and row by row where rows are cells, so that a walk of all
     cells reads them in order; where rows are buckets, they lie row by row and action by action, so that
     the actions of one information set are together.
@@ -128,15 +131,27 @@ def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
     begin = np.zeros((2, num_boards), dtype=np.int64)
     rows = np.zeros((2, num_boards), dtype=np.int64)
     num_slots = []
+    order = _subgame_order(cells)
     for q, player in enumerate(cells.players):
         rows[q] = np.diff(player.cell_begin)
-        per_round = np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
-        ends = np.cumsum(rows[q] * per_round)
-        begin[q] = ends - rows[q] * per_round
+        sizes = rows[q] * np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
+        ends = np.cumsum(sizes[order])
+        begin[q, order] = ends - sizes[order]
         num_slots.append(int(ends[-1]))
     empty = np.zeros(0, dtype=np.int32)
     bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
     return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
+
+
+def _subgame_order(cells: Cells) -> Places:
+    """Return the boards by sub-game: those of the first round, then each of the next with all below it."""
+    links = cells.links
+    above = np.arange(int(links.round_board[-1]))
+    for r in range(1, cells.num_rounds - 1):
+        here, below = (slice(*links.round_board[i : i + 2].tolist()) for i in (r, r + 1))
+        # Boards are numbered in the order of their parents.
+        above[below] = np.repeat(above[here], (links.child_end - links.child_begin)[here])
+    return np.lexsort((np.arange(len(above)), above))
 
 
 def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayout:
