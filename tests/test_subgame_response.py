@@ -24,9 +24,8 @@ from errai.response.subgames import SubgameResponse, exploitability_by_subgames
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.played import RulePlay
 from errai.strategy.simple import SIMPLE_RULES, simple_plays, simple_strategy
-from errai.strategy.strategy import Strategy, action_names, betting_strings
+from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
-from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import Buckets
 
 RHODE_ISLAND = errai.load_game("rhode-island")
@@ -158,33 +157,6 @@ def test_what_is_kept_knows_both_positions_and_their_tables(tmp_path: Path) -> N
     tables[1][-1] += 1
     with pytest.raises(UsageError, match="was made by another configuration"):
         exploitability_by_subgames(tree, Strategy(tree, tables).plays, 1, tmp_path / "tables")
-
-
-def test_one_position_alone_may_reach_a_board() -> None:
-    """Position 0 folds to the first raise, position 1 always raises: only position 1 gets to a flop."""
-    tree = PublicTree.of(SHORT_3_1)
-    whole = errai.exploitability(
-        errai.strategy_from_function(
-            SHORT_3_1,
-            lambda betting, hand, board, actions: [
-                float(action == (("f" if "f" in actions else "c") if len(betting) % 2 else actions[-1]))
-                for action in actions
-            ],
-        )
-    )
-    first, second = (np.zeros(int(tree.walk.num_slots[q].sum())) for q in (0, 1))
-    before = [np.concatenate([[0], np.cumsum(tree.walk.num_slots[q])]) for q in (0, 1)]
-    texts = betting_strings(tree)
-    for node in np.flatnonzero(tree.betting.kind == DECISION).tolist():
-        q, names = int(tree.betting.player[node]), action_names(tree, node)
-        wanted = ("f" if "f" in names else "c") if len(texts[node]) % 2 else names[-1]
-        begin = int(before[q][tree.betting.round[node]]) + int(tree.walk.slot[node])
-        (first, second)[q][begin + names.index(wanted)] = 1.0
-    plays = (RulePlay(tree.walk, 0, first), RulePlay(tree.walk, 1, second))
-    reaches = [reach.any() for reach in SubgameResponse(tree, plays).reach]
-    parts = exploitability_by_subgames(tree, plays)
-    assert reaches == [False, True]
-    assert parts.best_response_values == pytest.approx(whole.best_response_values, abs=1e-12)
 
 
 def test_boards_that_nobody_reaches_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
