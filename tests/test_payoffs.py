@@ -502,7 +502,7 @@ def test_runs_and_strategies_keep_their_payoffs(tmp_path: Path) -> None:
     for table, expected in zip(resumed.strategy.tables, straight.strategy.tables, strict=True):
         assert np.array_equal(table, expected)
     assert errai.load_strategy(folder).tree.payoffs == RAKED
-    assert RunFolder(folder).configuration.payoffs == RAKED
+    assert RunFolder(folder).configuration.restored_payoffs == RAKED
     with pytest.raises(UsageError, match="payoffs 'rake 5% cap 3', not 'plain'"):
         errai.solve(rules, iterations=60, out=folder, resume=True)
     resumed.strategy.save(tmp_path / "strategy")
