@@ -15,6 +15,7 @@ from errai.abstraction import feature_build
 from errai.array_file import (
     ArrayHeader,
     PartialArray,
+    is_array_of,
     read_array,
     remove_temporaries,
     write_array,
@@ -26,7 +27,7 @@ from errai.runs import run as run_module
 from errai.runs.folder import RunFolder
 from errai.runs.run import configure, prepare, prepare_resumed
 from errai.solvers.solve import StopRule
-from errai.tables import checkpoint
+from errai.tables import checkpoint, groups
 from errai.tables.checkpoint import CheckpointWriter, read_arrays, read_checkpoint, verify_arrays
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -83,6 +84,7 @@ class Spy:
 
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
+    errai.solve(KUHN, iterations=1)  # kernels that are kept make files, too
     return Spy(monkeypatch)
 
 
@@ -441,3 +443,80 @@ def test_measurements_after_the_last_checkpoint_are_dropped(run: Path) -> None:
     resumed = job.run()
     assert len((run / "progress.jsonl").read_text().splitlines()) == len(resumed.measurements)
     assert RunFolder(run).measurements() == list(resumed.measurements)
+
+
+# Only what changed
+
+TABLES = ("regrets", "averages", "predictions")
+
+
+def test_what_did_not_change_keeps_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Averages before the delay is over: the three groups of each table keep their first files."""
+    monkeypatch.setattr(groups, "GROUP_BYTES", 1024)
+    configured = configure(errai.load_game("leduc"), "pcfr+", delay=4)
+    job = prepare(configured, StopRule(8), out=tmp_path / "run")
+    generations = {}
+    for iteration in (2, 4, 6):
+        job.solver.run(2)
+        job.save()
+        found = read_checkpoint(tmp_path / "run")
+        generations[iteration] = {name: int(file[-12:-6]) for name, (file, _) in found.arrays.items()}
+        assert sorted(path.name for path in (tmp_path / "run").glob("*.array")) == sorted(
+            file for file, _ in found.arrays.values()
+        )
+    job.close()
+    names = [f"{table}-{player}.000{n}" for table in TABLES for player in (0, 1) for n in range(3)]
+    assert sorted(generations[2]) == sorted(names)
+    assert set(generations[2].values()) == {1}
+    for iteration, generation in ((4, 2), (6, 3)):
+        for name in names:
+            is_kept = iteration == 4 and name.startswith("averages")
+            assert generations[iteration][name] == (1 if is_kept else generation)
+    RunFolder(tmp_path / "run").verify()
+    resumed = prepare_resumed(tmp_path / "run")
+    for table in TABLES:
+        for one, other in zip(resumed.solver.tables[table], job.solver.tables[table], strict=True):
+            assert np.array_equal(one, other)
+    resumed.close()
+
+
+def test_groups_of_another_size_are_read_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leduc = errai.load_game("leduc")
+    for iterations, size, num_files in ((10, 1024, 12), (20, 2048, 8), (30, 1 << 26, 4)):
+        monkeypatch.setattr(groups, "GROUP_BYTES", size)
+        run = errai.solve(leduc, iterations=iterations, out=tmp_path / "run", resume=True)
+        assert len(list((tmp_path / "run").glob("*.array"))) == num_files
+    for one, other in zip(
+        run.strategy.tables, errai.solve(leduc, iterations=30).strategy.tables, strict=True
+    ):
+        assert np.array_equal(one, other)
+
+
+def test_a_file_is_that_of_the_same_numbers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_file, "BLOCK_BYTES", 64)
+    array = np.arange(100, dtype=np.float64)
+    mark = write_array(tmp_path / "a", array, name="a", units="chips")
+    assert is_array_of(tmp_path / "a", array.copy(), mark)
+    for place in (0, 7, 8, 99):
+        other = array.copy()
+        other[place] += 1
+        assert not is_array_of(tmp_path / "a", other, mark)
+    minus = array.copy()
+    minus[0] = -0.0
+    for other in (minus, array[:99], np.append(array, 0), array.reshape(10, 10), array.view(np.int64)):
+        assert not is_array_of(tmp_path / "a", other, mark)
+    assert not is_array_of(tmp_path / "a", array, "0" * 32)
+    assert not is_array_of(tmp_path / "b", array, mark)
+
+
+def test_a_damaged_header_is_healed_by_the_next_checkpoint(tmp_path: Path) -> None:
+    with FolderLock(tmp_path / "folder", create=True) as lock:
+        writer = CheckpointWriter(lock, "mark")
+        writer.write({}, arrays(1))
+        same = {name: array for name, (array, _) in arrays(1).items()}
+        assert writer.find_unchanged(same) == {"x", "y"}
+        (lock.path / "x-000000.array").write_bytes(b"")
+        assert writer.find_unchanged(same) == {"y"}
+        assert writer.find_unchanged({"z": same["x"]}) == set()
