@@ -29,7 +29,7 @@ test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -q -n 2
 
 prove: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -v -m slow --durations=10
+	$(BIN)/python -m pytest -v -m slow -n 2 --durations=10
 
 bench: $(VENV)/.ready-dev
 	$(BIN)/python -m benchmarks

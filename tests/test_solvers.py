@@ -475,9 +475,3 @@ def test_two_rounds_four_bets_below_one_mbb_in_half_an_hour_and_12_gb() -> None:
     assert run.measurements[-1].exploitability.mbb_per_game < 1.0
     assert run.measurements[-1].seconds < 1800
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 12e9
-
-
-@pytest.mark.slow
-def test_always_fold_in_limit_holdem_loses_exactly_three_quarters_of_a_blind() -> None:
-    measured = measure_by_subgames(errai.load_game("limit-holdem"), always_fold, 2)
-    assert measured.mbb_per_game == pytest.approx(750, abs=1e-9)

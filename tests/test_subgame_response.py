@@ -255,6 +255,54 @@ def test_table_2_1_of_the_thesis(agent: str, published: float) -> None:
     assert found.mbb_per_game == pytest.approx(published, abs=0.01)
 
 
+@pytest.mark.slow
+def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -> None:
+    """A bucketed strategy of limit hold'em: estimated, walked board by board, killed, resumed with the same sums."""
+    errai.abstract(LIMIT, "IR-PHS 169-20-20-20", out=tmp_path / "abstraction")
+    tree = PublicTree.of(LIMIT)
+    empty = BucketStrategy.uniform(tree, tmp_path / "abstraction")
+    rng = np.random.default_rng(6)
+    tables = tuple(rng.random(size, dtype=np.float32) for size in empty.layout.num_slots)
+    BucketStrategy(tree, empty.saved, (tables[0], tables[1])).save(tmp_path / "strategy")
+    program = (
+        "import sys, resource\n"
+        "from pathlib import Path\n"
+        "import errai\n"
+        "from errai.response import subgames\n"
+        "subgames.SAVE_EVERY = 1\n"
+        "strategy = errai.load_strategy(sys.argv[1])\n"
+        "def stop(done, total):\n"
+        "    if len(list(Path(sys.argv[2]).glob('*.array'))) == int(sys.argv[3]):\n"
+        "        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n"
+        "        raise SystemExit\n"
+        "subgames.exploitability_by_subgames(strategy.tree, strategy.plays, 1, Path(sys.argv[2]), stop)\n"
+    )
+
+    def walk(folder: str, boards: int, kill: bool = False) -> int:
+        command = [sys.executable, "-c", program, tmp_path / "strategy", tmp_path / folder, str(boards)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        if kill:
+            while not list((tmp_path / folder).glob("*.array")):
+                time.sleep(0.1)
+            time.sleep(1)
+            child.send_signal(signal.SIGKILL)
+        out, _ = child.communicate()
+        return int(out or 0)
+
+    peak = walk("straight", 2)
+    walk("killed", 2, kill=True)
+    assert [path.name for path in (tmp_path / "killed").glob("*.array")] == [
+        "best-response-000000-000001.array"
+    ]
+    walk("killed", 2)
+    for first in (0, 1):
+        name = f"best-response-{first:06d}-{first + 1:06d}.array"
+        straight, killed = (read_array(tmp_path / folder / name)[1] for folder in ("straight", "killed"))
+        assert straight.any()
+        assert np.array_equal(straight, killed)
+    assert peak - sum(table.nbytes for table in tables) < 10**9
+
+
 def test_a_killed_computation_goes_on(tmp_path: Path, run_errai: Callable[..., tuple[int, str, str]]) -> None:
     """SIGKILL in the middle of `errai exploit --keep`; the same command ends with the right figure."""
     keep = tmp_path / "kept"
