@@ -257,7 +257,7 @@ def test_table_2_1_of_the_thesis(agent: str, published: float) -> None:
 
 @pytest.mark.slow
 def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -> None:
-    """A bucketed strategy of limit hold'em: estimated, walked board by board, killed, resumed with the same sums."""
+    """A bucketed strategy of limit hold'em, walked board by board, killed, resumed with the same sums."""
     errai.abstract(LIMIT, "IR-PHS 169-20-20-20", out=tmp_path / "abstraction")
     tree = PublicTree.of(LIMIT)
     empty = BucketStrategy.uniform(tree, tmp_path / "abstraction")
