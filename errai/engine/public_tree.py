@@ -26,7 +26,7 @@ from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.memory import num_cores
-from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
+from errai.tables.layout import Floats, TableLayout, board_layout, bucketed_layout, lossless_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree
@@ -139,7 +139,7 @@ class PublicTree:
         """Where the slots of the tables are."""
         if self.buckets is not None:
             return bucketed_layout(self.walk, self.cells, self.buckets)
-        return lossless_layout(self.walk, self.cells)
+        return board_layout(self.walk, self.cells)
 
     def plan(self, dtype: npt.DTypeLike) -> Plan:
         """Return the plan of the whole game for vectors of a dtype, shared by all who walk it."""
@@ -220,8 +220,8 @@ class PublicTree:
         sizes = layout.rows[player] * np.repeat(
             self.walk.num_slots[player], np.diff(self.cells.links.round_board)
         )
-        # Of boards that share their slots, as in a bucketed round, the first.
-        board = int(np.argmax((begin <= slot) & (slot < begin + sizes)))
+        # Of boards that share their slots, as in a bucketed round, the last.
+        board = int(np.flatnonzero((begin <= slot) & (slot < begin + sizes))[-1])
         place, rows = slot - int(layout.begin[player, board]), int(layout.rows[player, board])
         round_index = int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
         walk = self.walk

@@ -4,7 +4,7 @@ A table is one flat array for each player. `TableLayout` says where the slots of
 rows it has; `Tables` binds arrays to a layout for the engine.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,9 +52,6 @@ class Tables(NamedTuple):
 @dataclass(frozen=True)
 class TableLayout:
     """The places of slots: board by board, in a board decision by decision.
-
-    The boards of the first round come first, then each board of the second with all that follow it: the
-    sub-games of a board are contiguous. (Where some rounds are bucketed, boards go round by round.)
 
     Inside a decision slots lie action by action and row by row where rows are cells, so that a walk of all
     cells reads them in order; where rows are buckets, they lie row by row and action by action, so that
@@ -126,21 +123,34 @@ class TableLayout:
 
 
 def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
-    """Lay out tables whose rows are the cells themselves."""
+    """Lay out tables whose rows are the cells themselves, round by round and board by board."""
     num_boards = int(cells.links.round_board[-1])
     begin = np.zeros((2, num_boards), dtype=np.int64)
     rows = np.zeros((2, num_boards), dtype=np.int64)
     num_slots = []
-    order = _subgame_order(cells)
     for q, player in enumerate(cells.players):
         rows[q] = np.diff(player.cell_begin)
-        sizes = rows[q] * np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
-        ends = np.cumsum(sizes[order])
-        begin[q, order] = ends - sizes[order]
+        per_round = np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
+        ends = np.cumsum(rows[q] * per_round)
+        begin[q] = ends - rows[q] * per_round
         num_slots.append(int(ends[-1]))
     empty = np.zeros(0, dtype=np.int32)
     bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
     return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
+
+
+def board_layout(walk: WalkTree, cells: Cells) -> TableLayout:
+    """Lay out lossless tables so that all that is below a board of the second round is one run of slots.
+
+    The boards of the first round come first, then each board of the second with all that follow it. So the
+    sub-games of a board, of all its entries, are neighbours wherever a walk is cut after the first round.
+    """
+    layout = lossless_layout(walk, cells)
+    order, begin = _subgame_order(cells), np.zeros_like(layout.begin)
+    for q in (0, 1):
+        sizes = layout.rows[q] * np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
+        begin[q, order] = np.cumsum(sizes[order]) - sizes[order]
+    return replace(layout, begin=begin)
 
 
 def _subgame_order(cells: Cells) -> Places:
