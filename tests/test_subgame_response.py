@@ -316,7 +316,7 @@ def test_a_killed_computation_goes_on(tmp_path: Path, run_errai: Callable[..., t
         time.sleep(0.001)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    (keep / f".best-response-000000-000050.array.{child.pid}.tmp").write_bytes(b"half")
+    (keep / f".best-response-000000-000005.array.{child.pid}.tmp").write_bytes(b"half")
     status, out, _ = run_errai(*command)
     assert status == 0
     expected = errai.exploitability(simple_strategy(RHODE_ISLAND, "random"))

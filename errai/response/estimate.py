@@ -155,7 +155,7 @@ def estimate_by_subgames(
         seconds=(building * all_cells / int(cells.sum()) + pace * steps) / threads,
         num_threads=threads,
         sample=f"board {board + 1:,} of {response.num_boards:,}",
-        table_bytes=0,
+        table_bytes=sum(table.nbytes for table in walk.tables.source),
         hand_bytes=threads * walk.nbytes + given,
         free_bytes=available_memory(),
     )

@@ -15,13 +15,13 @@ that the opponent reaches with no hand are left out.
 
 import hashlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import read_array, remove_temporaries, write_array
 from errai.engine.plan import Plan
 from errai.engine.public_tree import PublicTree
@@ -47,8 +47,8 @@ from errai.tables.layout import Floats, Tables
 from errai.tree.cells import cells_below
 from errai.tree.subgame import boards_below, first_boards
 
-SAVE_EVERY = 50
-"""Boards in one file of what is done."""
+SAVE_EVERY = 5
+"""Boards in one file of what is done; a kill costs no more than these and those under way."""
 
 DTYPE = np.dtype(np.float64)
 
@@ -242,20 +242,19 @@ def _walk_all(
     """Walk every board that is not kept already; returns what each position wins."""
     kept = _KeptValues(response, keep_in)
     total = response.num_boards
-    done = 0
-    pool = ThreadPoolExecutor(num_threads, thread_name_prefix="errai-subgames")
-    try:
-        for first in range(0, total, SAVE_EVERY):
-            last = min(first + SAVE_EVERY, total)
-            if not kept.read(first, last):
-                for _ in pool.map(response.walk_board, range(first, last)):
-                    done += 1
-                    report(done, total)
-                kept.write(first, last)
-            done = last
+    batches = [(first, min(first + SAVE_EVERY, total)) for first in range(0, total, SAVE_EVERY)]
+    known = {first for first, last in batches if kept.read(first, last)}
+
+    def work(board: int, _: int) -> None:
+        if board // SAVE_EVERY * SAVE_EVERY not in known:
+            response.walk_board(board)
+
+    with start_workers(num_threads) as workers:
+        for board, done, _ in workers.map(work, total, 1, Progress(None, total)):
+            first = board // SAVE_EVERY * SAVE_EVERY
+            if first not in known and done in (first + SAVE_EVERY, total):
+                kept.write(first, done)
             report(done, total)
-    finally:
-        pool.shutdown(cancel_futures=True)  # an interrupt waits for the boards under way alone
     return response.root_values()
 
 
