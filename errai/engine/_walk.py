@@ -436,25 +436,7 @@ def walk(
                                 regret if which == 0 else average,
                                 tables.gain[which],
                             )
-                    if level > top:
-                        width_above = frame[level - 1, WIDTH]
-                        above_first = entries[frame[level - 1, ENTRY], ENTRY_NEXT]
-                        add_deals(
-                            entries,
-                            here[ENTRY],
-                            here[BLOCK_END],
-                            cells.parent,
-                            cells.deal_weight,
-                            first_own,
-                            num_own,
-                            value_begin,
-                            width,
-                            value,
-                            frame[level - 1, DEALS] + (here[ENTRY] - above_first) * width_above,
-                            width_above,
-                            deal,
-                        )
-                    elif root_dealt:
+                    if level == top and root_dealt:
                         end_values(
                             entries,
                             here[ENTRY],
@@ -468,7 +450,11 @@ def walk(
                             out[player],
                         )
                     else:
-                        share_begin = share * root_entries * above_width[player]
+                        # To the frame above, or to whoever gave the reach at the start.
+                        is_start = level == top
+                        width_above = above_width[player] if is_start else frame[level - 1, WIDTH]
+                        first_above = root_entry if is_start else entries[frame[level - 1, ENTRY], ENTRY_NEXT]
+                        begin = share * root_entries * width_above if is_start else frame[level - 1, DEALS]
                         add_deals(
                             entries,
                             here[ENTRY],
@@ -480,9 +466,9 @@ def walk(
                             value_begin,
                             width,
                             value,
-                            share_begin + (here[ENTRY] - root_entry) * above_width[player],
-                            above_width[player],
-                            out[player],
+                            begin + (here[ENTRY] - first_above) * width_above,
+                            width_above,
+                            out[player] if is_start else deal,
                         )
                 descending = True
                 entry = here[BLOCK_END]
