@@ -127,6 +127,17 @@ def test_workers_and_order_change_no_bit(name: str, cut: CutPlace) -> None:
             assert mine.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize("cut", [CutPlace(1, dealt=True), CutPlace(2, dealt=False)], ids=str)
+def test_workers_change_no_bit_in_rhode_island(cut: CutPlace) -> None:
+    tree = tree_of("rhode-island")
+    expected = learn(walker(tree, cut), tree, 2, "cfr+")
+    for num_threads in (2, 7):
+        walk = walker(tree, cut, num_threads)
+        shuffle_units(walk, random.Random(num_threads))
+        for mine, other in zip(learn(walk, tree, 2, "cfr+"), expected, strict=True):
+            assert mine.tobytes() == other.tobytes()
+
+
 def shuffle_units(walk: Traversal, rng: random.Random) -> None:
     """Walk the sub-games one by one in a random order."""
     units = list(walk._units)
