@@ -168,7 +168,7 @@ def test_boards_that_nobody_reaches_are_not_made(monkeypatch: pytest.MonkeyPatch
     folds[1][:2] = (1.0, 0.0)
     plays = (RulePlay(tree.walk, 0, np.full(slots[0], 0.5)), RulePlay(tree.walk, 1, folds[1]))
     response = SubgameResponse(tree, plays)
-    assert not response.reach[1].any()
+    assert not response.given[1].any()
     monkeypatch.setattr(subgames, "cells_below", lambda *arguments: pytest.fail("hands were made"))
     only = replace_reach(response)
     for board in range(response.num_boards):
@@ -177,7 +177,7 @@ def test_boards_that_nobody_reaches_are_not_made(monkeypatch: pytest.MonkeyPatch
 
 def replace_reach(response: SubgameResponse) -> SubgameResponse:
     """Leave the reach of the position that folds alone: the other meets nobody."""
-    response.reach[0][:] = 0
+    response.given[0][:] = 0
     return response
 
 
@@ -265,7 +265,7 @@ def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -
     tables = tuple(rng.random(size, dtype=np.float32) for size in empty.layout.num_slots)
     BucketStrategy(tree, empty.saved, (tables[0], tables[1])).save(tmp_path / "strategy")
     program = (
-        "import sys, resource\n"
+        "import sys\n"
         "from pathlib import Path\n"
         "import errai\n"
         "from errai.response import subgames\n"
@@ -273,13 +273,15 @@ def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -
         "strategy = errai.load_strategy(sys.argv[1])\n"
         "def stop(done, total):\n"
         "    if len(list(Path(sys.argv[2]).glob('*.array'))) == int(sys.argv[3]):\n"
-        "        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n"
+        "        peak = Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0]\n"
+        "        print(1024 * int(peak))\n"
         "        raise SystemExit\n"
-        "subgames.exploitability_by_subgames(strategy.tree, strategy.plays, 1, Path(sys.argv[2]), stop)\n"
+        "keep, threads = Path(sys.argv[2]), int(sys.argv[4])\n"
+        "subgames.exploitability_by_subgames(strategy.tree, strategy.plays, threads, keep, stop)\n"
     )
 
-    def walk(folder: str, boards: int, kill: bool = False) -> int:
-        command = [sys.executable, "-c", program, tmp_path / "strategy", tmp_path / folder, str(boards)]
+    def walk(folder: str, threads: int, kill: bool = False) -> int:
+        command = [sys.executable, "-c", program, tmp_path / "strategy", tmp_path / folder, "2", str(threads)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         if kill:
             while not list((tmp_path / folder).glob("*.array")):
@@ -290,11 +292,11 @@ def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -
         return int(out or 0)
 
     peak = walk("straight", 2)
-    walk("killed", 2, kill=True)
+    walk("killed", 1, kill=True)
     assert [path.name for path in (tmp_path / "killed").glob("*.array")] == [
         "best-response-000000-000001.array"
     ]
-    walk("killed", 2)
+    walk("killed", 1)
     for first in (0, 1):
         name = f"best-response-{first:06d}-{first + 1:06d}.array"
         straight, killed = (read_array(tmp_path / folder / name)[1] for folder in ("straight", "killed"))

@@ -149,7 +149,7 @@ def estimate_by_subgames(
         pace = (time.perf_counter() - began) / sizes[sample]
     steps = int(sum((of.sum(axis=0) * rows).sum() for of in nodes))
     all_cells = int(rows.sum())
-    given = 2 * sum(array.nbytes for array in response.reach)
+    given = sum(array.nbytes for array in response.given)
     return Estimate(
         steps=steps,
         seconds=(building * all_cells / int(cells.sum()) + pace * steps) / threads,
@@ -172,7 +172,7 @@ def _walked_nodes(response: "subgames.SubgameResponse", player: int) -> npt.NDAr
     first, last = response.trunk.entries(first_round)
     is_live = np.zeros(last - first, dtype=bool)
     for board in range(*response.trunk.boards(first_round)):
-        given = given_slice(response.trunk, cut, response.reach[opponent], opponent, board)
+        given = given_slice(response.trunk, cut, response.given[opponent], opponent, board)
         is_live |= given.reshape(last - first, -1).any(axis=1)
     play = response.plays[opponent]
     is_taken = _taken_actions(tree, play, opponent) if isinstance(play, RulePlay) else None

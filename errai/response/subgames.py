@@ -92,8 +92,8 @@ class SubgameResponse:
         plays: what each position plays.
         cut: where the tree is cut.
         deals: the game's boards.
-        reach: [position] what arrives at the cut, [board, entry, cell].
-        values: [position] what a best response wins there.
+        given: [position] at the cut, [board, entry, cell]: the reach that arrives there and, once a board is
+            walked, in its place what a best response wins: nobody needs both, and nothing is larger.
     """
 
     def __init__(self, tree: PublicTree, plays: tuple[Play, Play], mode: int = BEST) -> None:
@@ -123,13 +123,9 @@ class SubgameResponse:
             *(play.bind(cells, first_boards(self.deals, first_below + 1), DTYPE) for play in plays)
         )
         self._buffers = make_buffers(self.trunk, 0, first_below, with_slots=True)
-        self.reach = self._given()
-        self.values = self._given()
-        self._walk_trunk(REACH)
-
-    def _given(self) -> Pair:
         sizes = [given_size(self.trunk, self.cut, q) for q in (0, 1)]
-        return np.zeros(sizes[0], DTYPE), np.zeros(sizes[1], DTYPE)
+        self.given: Pair = (np.zeros(sizes[0], DTYPE), np.zeros(sizes[1], DTYPE))
+        self._walk_trunk(REACH)
 
     @property
     def num_boards(self) -> int:
@@ -157,21 +153,21 @@ class SubgameResponse:
             self._buffers,
             self._root.initial,
             out,
-            given_reach=self.reach,
-            given_values=self.values,
+            given_reach=self.given,
+            given_values=self.given,
             scales=self._root.scales,
         )
         return out
 
-    def board_slices(self, of: Pair, board: int) -> Pair:
+    def given_at(self, board: int) -> Pair:
         """Return what is given at the cut for one of its boards, [entry, cell] for each position."""
         number = self.trunk.boards(self.cut.round)[0] + board
-        first, second = (given_slice(self.trunk, self.cut, of[q], q, number) for q in (0, 1))
+        first, second = (given_slice(self.trunk, self.cut, self.given[q], q, number) for q in (0, 1))
         return first, second
 
     def is_live(self, board: int) -> bool:
-        """Return whether any hand of either position reaches any sub-game of a board."""
-        return any(reach.any() for reach in self.board_slices(self.reach, board))
+        """Return whether any hand of either position reaches any sub-game of a board not yet walked."""
+        return any(reach.any() for reach in self.given_at(board))
 
     def prepare_board(self, board: int) -> BoardWalk:
         """Make the hands of one board of the cut and of all that follow it, and look up what is played."""
@@ -184,11 +180,14 @@ class SubgameResponse:
     def walk_board(self, board: int) -> None:
         """Find what both positions win below all entries at one board of the cut."""
         if self.is_live(board):
-            self.walk_entries(board, self.prepare_board(board))
+            values = self.walk_entries(board, self.prepare_board(board))
+            for given, found in zip(self.given_at(board), values, strict=True):
+                given[:] = found
 
-    def walk_entries(self, board: int, walk: BoardWalk, entries: tuple[int, int] | None = None) -> None:
-        """Walk below some entries of a board, all of them unless said otherwise."""
-        section = whole_section(walk.plan)
+    def walk_entries(self, board: int, walk: BoardWalk, entries: tuple[int, int] | None = None) -> Pair:
+        """Walk below some entries of a board, all of them unless said otherwise; returns the values."""
+        section, reach = whole_section(walk.plan), self.given_at(board)
+        values = (np.zeros_like(reach[0]), np.zeros_like(reach[1]))
         walk_section(
             walk.plan,
             section if entries is None else replace(section, entries=entries),
@@ -197,9 +196,10 @@ class SubgameResponse:
             np.full((2, walk.plan.num_rounds), self.mode, dtype=np.uint8),
             walk.tables,
             walk.buffers,
-            self.board_slices(self.reach, board),
-            self.board_slices(self.values, board),
+            reach,
+            values,
         )
+        return values
 
     def root_values(self) -> tuple[float, float]:
         """Return what a best response wins in each position, once all boards are walked."""
@@ -310,5 +310,5 @@ class _KeptValues:
                 trunk.num_cells(q, boards, boards + board) * (entries[1] - entries[0])
                 for board in (first, last)
             ]
-            parts.append(self.response.values[q][edges[0] : edges[1]])
+            parts.append(self.response.given[q][edges[0] : edges[1]])
         return parts

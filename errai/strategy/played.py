@@ -6,6 +6,7 @@ that a strategy of any size can be measured with the hands of one sub-game in me
 """
 
 import threading
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -157,9 +158,10 @@ class BucketLookup:
 
     def of(self, cells: Cells) -> Buckets:
         """Return the buckets of some cells; those of the last that this thread asked for are kept."""
-        if getattr(self._last, "cells", None) is not cells:
+        last = getattr(self._last, "cells", None)
+        if last is None or last() is not cells:
             self._last.buckets = game_buckets(cells, self.rules, self.abstractions, self._bucketed)
-            self._last.cells = cells
+            self._last.cells = weakref.ref(cells)  # the hands of a board are large, and soon dropped
         buckets: Buckets = self._last.buckets
         return buckets
 

@@ -26,7 +26,7 @@ from errai.tree.cells import Cells
 FULL = "full"
 """The name of no abstraction at all."""
 
-ROWS_AT_ONCE = 1_000_000
+ROWS_AT_ONCE = 200_000
 """Canonical hands that are asked for their buckets together."""
 
 
@@ -236,8 +236,12 @@ def _asked(
     abstraction: CardAbstraction, cards: npt.NDArray[np.uint8], round_index: int, player: int
 ) -> npt.NDArray[np.integer]:
     """Return the bucket of each deal, refusing numbers that the abstraction says it has not."""
-    buckets = abstraction.buckets(cards, round_index, player)
     num_buckets = abstraction.num_buckets(round_index, player)
+    # Part by part: what an abstraction needs to look up millions of deals at once is larger than they are.
+    buckets: npt.NDArray[np.integer] = np.empty(len(cards), dtype=np.int64)
+    for begin in range(0, len(cards), ROWS_AT_ONCE):
+        part = slice(begin, begin + ROWS_AT_ONCE)
+        buckets[part] = abstraction.buckets(cards[part], round_index, player)
     if buckets.min() < 0 or buckets.max() >= num_buckets:
         raise UsageError(
             f"the abstraction '{abstraction.name}' has buckets {buckets.min()} to {buckets.max()} in round "
