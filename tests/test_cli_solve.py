@@ -309,7 +309,7 @@ def test_estimate_by_subgames_leaves_out_what_an_agent_never_does(run_errai) -> 
     assert status == 0
     found = json.loads(out)
     assert found["fits"]
-    assert found["table_bytes"] == 0
+    assert found["table_bytes"] < 2**20  # one number a slot, whatever the hands
     assert 60 < found["seconds"] < 1e6
     # At least one betting node a position and river hand, and far fewer than in the whole tree.
     assert 2 * 2_428_287_420 < found["steps"] < 5670 * 2_428_287_420
