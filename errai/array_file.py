@@ -134,7 +134,11 @@ def read_header(path: str | Path) -> ArrayHeader:
 
 
 def read_array(
-    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+    path: str | Path,
+    *,
+    fingerprint: str | None = None,
+    expected_checksum: str | None = None,
+    into: Array | None = None,
 ) -> tuple[ArrayHeader, Array]:
     """Read an array into memory and verify every bit of it.
 
@@ -142,10 +146,16 @@ def read_array(
         path: the file.
         fingerprint: refuse the file if it was made by another configuration.
         expected_checksum: refuse the file if it is not the very one that `write_array` answered this for.
+        into: contiguous; read into it rather than into a new array. It must have the file's shape and dtype.
     """
     with _opened(path) as file:
         header, sums, lengths = _verified_header(file, str(path), fingerprint, expected_checksum)
-        array = np.empty(header.shape, dtype=header.dtype)
+        array = np.empty(header.shape, dtype=header.dtype) if into is None else into
+        if array.shape != header.shape or array.dtype != header.dtype:
+            raise UsageError(
+                f"'{path}' has {header.shape} numbers of {header.dtype}: "
+                f"expected {array.shape} of {array.dtype}"
+            )
         content = array.reshape(-1).view(np.uint8).data
         for (begin, end), expected in zip(_block_ranges(lengths), sums, strict=True):
             _read_block(file, path, content[begin:end], begin, expected)

@@ -33,9 +33,7 @@ from errai.tree.cells import (
     path_cells,
     spot_cells,
 )
-from errai.tree.cut import Cut
 from errai.tree.size import game_size
-from errai.tree.subgame import subgame_cells
 from errai.tree.walk import walk_tree
 
 NO_JIT = bool(numba.config.DISABLE_JIT)
@@ -380,8 +378,8 @@ def test_a_hand_that_nobody_holds_is_refused() -> None:
 def test_subgames_of_a_cut_start_where_it_lies(dealt: bool) -> None:
     rules = replace(poker("rhode-island"), deck=Deck("TJQK", "cdh"))
     deals = Deals(rules)
-    cut = Cut(build_betting_tree(rules), deals, 2, dealt)
-    cells = subgame_cells(cut, cut.num_boards - 1)
+    last_board = deals.num_boards(2 if dealt else 1) - 1
+    cells = cells_below(deals, 2, last_board, dealt)
     last = deals.boards.cards(1 if dealt else 0)[-1].tolist()
     assert (cells.boards[0][:, : len(last)] == last).all()
     assert len(cells.boards[0]) == (1 if dealt else 7)

@@ -11,7 +11,7 @@ from killed_checkpoints import opened
 from naive.tables import naive_groups
 
 from errai.tables.checkpoint import read_arrays, read_checkpoint
-from errai.tables.groups import GROUP_BYTES, changed_groups, group_edges, group_names, grouped, groups_of
+from errai.tables.groups import GROUP_BYTES, group_edges, group_names, grouped, groups_of
 
 SIZES = st.lists(st.integers(0, 12), min_size=1, max_size=30)
 
@@ -38,10 +38,6 @@ def test_views_by_name_are_the_table(sizes: list[int], most: int, data: st.DataO
     assert all(view.base is table for view in views.values())
     shuffled = data.draw(st.permutations(list(views)))
     assert groups_of("regrets-1", dict.fromkeys([*shuffled, "regrets-10", "regrets-11.0000"])) == list(views)
-    changed = data.draw(st.sets(st.integers(0, len(sizes) - 1)))
-    assert changed_groups("regrets-1", changed, begin, 8, 8 * most) == {
-        name for name, group in zip(views, expected, strict=True) if changed & set(group)
-    }
 
 
 def test_names() -> None:
@@ -78,12 +74,10 @@ def test_only_changed_groups_are_written(tmp_path: Path) -> None:
         assert list(views) == ["regrets-0.0000", "regrets-0.0001", "regrets-0.0002"]
         writer.write({}, {name: (view, "chips") for name, view in views.items()})
         table[7] = -1
-        changed = changed_groups("regrets-0", {2}, begin, 4, 24)
-        writer.write(
-            {},
-            {name: (view, "chips") for name, view in views.items() if name in changed},
-            unchanged=set(views) - changed,
-        )
+        unchanged = writer.find_unchanged(views)
+        assert unchanged == {"regrets-0.0000", "regrets-0.0002"}
+        changed = {name: (view, "chips") for name, view in views.items() if name not in unchanged}
+        writer.write({}, changed, unchanged)
     found = read_checkpoint(tmp_path)
     assert {name: file for name, (file, _) in found.arrays.items()} == {
         "regrets-0.0000": "regrets-0.0000-000000.array",

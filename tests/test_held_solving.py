@@ -1,10 +1,13 @@
 """Solving with tables whose numbers are not held as floats: how far it is from float64."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import errai
 from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
 from errai.response.exploitability import exploitability
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
@@ -54,3 +57,33 @@ def test_leduc_with_regrets_at_their_ends_stays_finite() -> None:
     chips, largest = solve_held(NumberFormat("int32", float(LARGEST)), 200)
     assert largest == LARGEST
     assert 0 < chips < 0.1
+
+
+@pytest.mark.parametrize("algorithm", ["cfr+", "pcfr+"])
+def test_tables_on_disk_hold_the_same_bits(tmp_path: Path, algorithm: str) -> None:
+    game = errai.load_game("leduc")
+    in_memory = errai.solve(game, algorithm, 60)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    errai.solve(game, algorithm, 20, out=tmp_path / "run", tables_in=disk)
+    gone_on = errai.solve(game, algorithm, 60, out=tmp_path / "run", resume=True, tables_in=disk)
+    assert list(disk.iterdir()) == []  # files without a name
+    for strategy in ("average", "current"):
+        for one, other in zip(
+            getattr(in_memory, strategy).tables, getattr(gone_on, strategy).tables, strict=True
+        ):
+            assert isinstance(other.base, np.memmap)
+            assert one.tobytes() == other.tobytes()
+
+
+def test_tables_on_disk_need_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, rule, needed = PublicTree.of(errai.load_game("leduc")), find_rule("cfr+"), []
+    monkeypatch.setattr("errai.solvers.solve.verify_memory", lambda num_bytes, _: needed.append(num_bytes))
+    Solver(tree, rule, np.float64)
+    Solver(tree, rule, np.float64, tables_in=tmp_path)
+    assert needed == [2 * 672 * 8, 0]  # regrets and averages
+    with pytest.raises(OSError, match="No such file or directory"):
+        Solver(tree, rule, np.float64, tables_in=tmp_path / "missing")
+    monkeypatch.setattr("errai.tables.shards.free_disk", lambda _: 336 * 8 - 1)
+    with pytest.raises(UsageError, match=r"a table of 336 slots as float64 needs 2\.6 KiB of disk in"):
+        Solver(tree, rule, np.float64, tables_in=tmp_path)

@@ -177,7 +177,7 @@ def test_shards_are_opened_closed_and_added_to(
 
 def test_a_mapped_table_leaves_no_file(tmp_path: Path) -> None:
     table = Shards(BEGIN, NumberFormat("float32"), folder=tmp_path)
-    assert isinstance(table.held, np.memmap)
+    assert isinstance(table.held.base, np.memmap)
     assert list(tmp_path.iterdir()) == []
     mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
     assert len(mapped) == 1

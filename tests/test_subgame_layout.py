@@ -15,7 +15,7 @@ from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.tables.layout import TableLayout, bucketed_layout, lossless_layout
-from errai.tables.subgame_layout import SubgameLayout, copy_between, subgame_layout
+from errai.tables.subgame_layout import SubgameLayout, board_layout, copy_between, subgame_layout
 from errai.tree.betting_tree import BettingTree, build_betting_tree
 from errai.tree.buckets import Buckets
 from errai.tree.cells import Cells, game_cells
@@ -218,6 +218,30 @@ def test_shards_are_those_of_the_cut() -> None:
                 assert len(layout.shard_begin(player)) == 1 + expected.num_subgames + 1
             # Buckets are shared by all boards: no sub-game has a shard of its own where all rounds have them.
             assert len(make(name, "bucketed", cut, dealt, 1).shard_begin(0)) == 1 + expected.num_entries + 1
+
+
+@pytest.mark.parametrize("name", ["leduc", "rhode-island", "holdem"])
+def test_a_games_tables_have_a_shard_for_the_trunk_and_for_each_board_that_follows(name: str) -> None:
+    """What solvers and checkpoints use: whoever works below a board of the second round needs one shard."""
+    _, walk, cells = parts(name)
+    layout, links = board_layout(walk, cells), cells.links
+    first, last = links.round_board[1:3].tolist()
+    for player in (0, 1):
+        begin = layout.shard_begin[player].tolist()
+        assert len(begin) == 1 + (last - first) + 1
+        assert (begin[0], begin[-1]) == (0, layout.num_slots[player])
+        covered = [0] * (len(begin) - 1)
+        for board in range(int(links.round_board[-1])):
+            r = int(np.searchsorted(links.round_board, board, side="right")) - 1
+            above = board
+            for _ in range(r - 1):
+                above = next(b for b in range(above) if links.child_begin[b] <= above < links.child_end[b])
+            shard = 1 + above - first if r else 0
+            size = int(walk.num_slots[player, r] * layout.rows[player, board])
+            assert begin[shard] <= layout.begin[player, board]
+            assert layout.begin[player, board] + size <= begin[shard + 1]
+            covered[shard] += size
+        assert covered == np.diff(begin).tolist()
 
 
 def test_leduc_has_a_shard_of_21_slots_for_each_subgame() -> None:

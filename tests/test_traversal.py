@@ -316,6 +316,7 @@ def test_buckets_gather_hands_as_often_as_they_are_dealt(name: str, num_threads:
         bucket=(bucket, bucket),
         bucketed=np.ones((2, cells.num_rounds), dtype=bool),
         num_slots=(num_slots[0], num_slots[1]),
+        shard_begin=(np.array([0, num_slots[0]]), np.array([0, num_slots[1]])),
     )
 
     def see(player: int, round_index: int, hand: Hand, board: Hand) -> int:

@@ -128,6 +128,14 @@ def solve_command(
     ] = False,
     payoffs: PayoffsText = None,
     threads: Threads = None,
+    tables_in: Annotated[
+        str | None,
+        typer.Option(
+            "--tables-in",
+            metavar="FOLDER",
+            help="Hold the tables on this folder's disk, not in memory, while the run goes on.",
+        ),
+    ] = None,
     dtype: Annotated[
         str | None, typer.Option("--dtype", help="Of the tables: float32 or float64; by size without it.")
     ] = None,
@@ -203,18 +211,20 @@ def solve_command(
         if given := [name for name, value in fixed.items() if value is not None]:
             raise UsageError(f"{given[0]} goes with a game: a run that is resumed keeps its own")
         assert out is not None
-        job = prepare_resumed(out, stop, num_threads=threads, measure_every=measure_every)
+        job = prepare_resumed(
+            out, stop, num_threads=threads, measure_every=measure_every, tables_in=tables_in
+        )
         _run_job(job, plot, checkpoint_every, json)
         return
     rules, menu = load_game(game), menu_from_options(bets, max_raises, force_all_in)
     exponents = _exponents(discount) if discount is not None else None
     if isinstance(rules, BluffRules):
         if algorithm == LINEAR_PROGRAMME or any(
-            given is not None for given in (out, plot, menu, abstraction, payoffs)
+            given is not None for given in (out, plot, menu, abstraction, payoffs, tables_in)
         ):
             raise UsageError(
-                f"'{game}' is a dice game: --out, --plot, --bets, --payoffs, --abstraction and lp do not "
-                "apply to it"
+                f"'{game}' is a dice game: --out, --tables-in, --plot, --bets, --payoffs, --abstraction and "
+                "lp do not apply to it"
             )
         rule = configured_rule(algorithm or "cfr+", alternating, delay, exponents)
         _solve_bluff(rules, rule, stop or StopRule(DEFAULT_ITERATIONS), measure_every, json)
@@ -224,12 +234,12 @@ def solve_command(
         if seen is None or seen[0] is None or seen[1] is None:
             raise UsageError("--against-full goes with --abstraction, which must say what both positions see")
         if (
-            any(given is not None for given in (out, plot, until, time_limit, payoffs))
+            any(given is not None for given in (out, plot, until, time_limit, payoffs, tables_in))
             or algorithm == LINEAR_PROGRAMME
         ):
             raise UsageError(
-                "--against-full takes --iterations: --out, --plot, --until, --time, --payoffs and lp do not "
-                "apply"
+                "--against-full takes --iterations: --out, --tables-in, --plot, --until, --time, --payoffs "
+                "and lp do not apply"
             )
         options = {
             "bets": menu,
@@ -246,6 +256,8 @@ def solve_command(
         return
     if algorithm == LINEAR_PROGRAMME and plot is not None:
         raise UsageError("--plot draws a convergence, and lp has none: cfr+ has")
+    if algorithm == LINEAR_PROGRAMME and tables_in is not None:
+        raise UsageError("--tables-in holds the tables of iterations, and lp has none: cfr+ has")
     if algorithm != LINEAR_PROGRAMME and not json:
         _tell_size(rules, menu, dtype, configured_rule(algorithm or "cfr+", alternating, delay, exponents))
     configured = configure(
@@ -263,7 +275,15 @@ def solve_command(
     if algorithm == LINEAR_PROGRAMME:
         _solve_exactly(configured, out, json)
         return
-    job = prepare(configured, stop, num_threads=threads, measure_every=measure_every, out=out, resume=resume)
+    job = prepare(
+        configured,
+        stop,
+        num_threads=threads,
+        measure_every=measure_every,
+        out=out,
+        resume=resume,
+        tables_in=tables_in,
+    )
     _run_job(job, plot, checkpoint_every, json)
 
 

@@ -26,7 +26,8 @@ from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.memory import num_cores
-from errai.tables.layout import Floats, TableLayout, board_layout, bucketed_layout, lossless_layout
+from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
+from errai.tables.subgame_layout import board_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree

@@ -48,6 +48,7 @@ from errai.tables.checkpoint import (
     has_checkpoint,
     read_arrays,
     read_checkpoint,
+    read_into,
     verify_arrays,
 )
 from errai.tables.layout import TableLayout
@@ -210,10 +211,8 @@ class RunFolder:
         found = read_checkpoint(self.path, self.fingerprint)
         if found.state["iteration"] == 0:
             return
-        found, arrays = read_arrays(self.path, list(solver_tables(solver)), self.fingerprint)
-        pairs = zip(arrays[::2], arrays[1::2], strict=True)
-        tables = dict(zip(solver.tables, pairs, strict=True))
-        solver.restore(found.state["iteration"], found.state["seconds"], tables)
+        found = read_into(self.path, solver_tables(solver), self.fingerprint)
+        solver.iteration, solver.seconds = found.state["iteration"], found.state["seconds"]
 
     def measurements(self) -> list[Measurement]:
         """Return the measurements up to the last checkpoint."""
@@ -287,10 +286,11 @@ class RunFolder:
             os.fsync(lines.fileno())  # what the checkpoint vouches for must be on disk before it
             progress = _progress_state(lines.read())
         state = {"iteration": iteration, "seconds": seconds, **stop, **progress}
-        begins = [layout.shard_begin(player) for player in (0, 1)]
         arrays: dict[str, Array] = {}
         for name, table in tables.items():
-            arrays |= groups.grouped(name, table, begins[int(name.rpartition("-")[2])], groups.GROUP_BYTES)
+            arrays |= groups.grouped(
+                name, table, layout.shard_begin[int(name.rpartition("-")[2])], groups.GROUP_BYTES
+            )
         unchanged = self._writer.find_unchanged(arrays)
         changed = {name: array for name, array in arrays.items() if name not in unchanged}
         self._writer.write(

@@ -228,6 +228,7 @@ def prepare(
     measure_every: int | None = None,
     out: str | Path | None = None,
     resume: bool = False,
+    tables_in: str | Path | None = None,
 ) -> Job:
     """Allocate a run, and lock its folder before anything is looked for there.
 
@@ -238,6 +239,7 @@ def prepare(
         measure_every: as for `solve`.
         out: as for `solve`.
         resume: as for `solve`.
+        tables_in: as for `solve`.
     """
     with ExitStack() as undo:
         lock = None
@@ -245,13 +247,14 @@ def prepare(
             lock = lock_run(out, create=True)
             undo.callback(lock.abandon)
             if resume and has_checkpoint(out):
-                job = _resumed(lock, stop, num_threads, measure_every, configured)
+                job = _resumed(lock, stop, num_threads, measure_every, tables_in, configured)
                 undo.pop_all()
                 return job
             verify_free(lock)
         rule = configured.configuration.algorithm
         assert isinstance(rule, UpdateRule), "a linear programme has no iterations"
-        solver = Solver(configured.tree, rule, configured.configuration.tables.dtype, num_threads)
+        numbers = configured.configuration.tables.dtype
+        solver = Solver(configured.tree, rule, numbers, num_threads, tables_in=tables_in)
         stop = stop or StopRule(DEFAULT_ITERATIONS)
         folder = None
         if lock is not None:
@@ -268,6 +271,7 @@ def prepare_resumed(
     *,
     num_threads: int | None = None,
     measure_every: int | None = None,
+    tables_in: str | Path | None = None,
 ) -> Job:
     """Take a run up where its last checkpoint is.
 
@@ -276,11 +280,12 @@ def prepare_resumed(
         stop: a new stop rule; without it the run's own.
         num_threads: as for `solve`.
         measure_every: as for `solve`; without it the run's own.
+        tables_in: as for `solve`.
     """
     with ExitStack() as undo:
         lock = lock_run(out, create=False)
         undo.callback(lock.release)
-        job = _resumed(lock, stop, num_threads, measure_every)
+        job = _resumed(lock, stop, num_threads, measure_every, tables_in)
         undo.pop_all()
     return job
 
@@ -290,6 +295,7 @@ def _resumed(
     stop: StopRule | None,
     num_threads: int | None,
     measure_every: int | None,
+    tables_in: str | Path | None,
     asked: Configured | None = None,
 ) -> Job:
     """Take a run up whose folder is locked; one that is not as asked for is refused."""
@@ -309,7 +315,7 @@ def _resumed(
             "solve(..., algorithm=rule, resume=True) goes on with it"
         )
     kept, kept_measuring = stop_from_state(folder.state())
-    solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads)
+    solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in=tables_in)
     folder.restore(solver)
     _verify_disk(lock, solver)
     return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
@@ -400,6 +406,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     out: str | Path | None = None,
     resume: bool = False,
     checkpoint_every: float = CHECKPOINT_SECONDS,
+    tables_in: str | Path | None = None,
 ) -> Run | BluffRun:
     """Solve a game; Bluff is solved stage by stage, each to the same stop.
 
@@ -426,6 +433,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         resume: go on with the run in `out`, if there is one, and end with the same tables as a run that was
             never interrupted.
         checkpoint_every: seconds between checkpoints.
+        tables_in: a folder on a disk that holds the tables while the run goes on, in files without a name, so
+            that they may be larger than the memory; the result does not depend on it.
     """
     if isinstance(game, str | Path):
         game = load_game(game)
@@ -433,11 +442,11 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         iterations = DEFAULT_ITERATIONS if until is None and seconds is None else UNLIMITED
     stop = StopRule(iterations, until, seconds)
     if isinstance(game, BluffRules):
-        given = (bets, abstraction, payoffs, out)
+        given = (bets, abstraction, payoffs, out, tables_in)
         if any(one is not None for one in given) or algorithm == LINEAR_PROGRAMME:
             raise UsageError(
-                f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no folder "
-                "and no lp"
+                f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no "
+                "folders and no lp"
             )
         rule = configured_rule(algorithm, alternating, delay, discount)
         return solve_bluff(game, rule, stop, measure_every, report)
@@ -456,7 +465,13 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     if algorithm == LINEAR_PROGRAMME:
         return solve_exactly(configured, out)
     job = prepare(
-        configured, stop, num_threads=num_threads, measure_every=measure_every, out=out, resume=resume
+        configured,
+        stop,
+        num_threads=num_threads,
+        measure_every=measure_every,
+        out=out,
+        resume=resume,
+        tables_in=tables_in,
     )
     return job.run(report, checkpoint_every=checkpoint_every)
 

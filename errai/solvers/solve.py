@@ -8,11 +8,12 @@ rule then turns into new tables (`errai.solvers.update_rules` says which rule do
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from errai.response.exploitability import measure_exploitability
 from errai.response.results import Exploitability
 from errai.solvers.update_rules import AVERAGES, REGRETS, RULES, Update, UpdateRule, find_rule
 from errai.tables.layout import Floats
+from errai.tables.shards import NumberFormat, Shards
 
 PART_SLOTS = 1 << 16
 """A rule is applied to so many slots at a time: those of all its tables fit into a core's own cache."""
@@ -60,7 +62,8 @@ class Solver:
         tree: the game.
         rule: the update rule.
         walk: the traversal.
-        tables: [name][player] float[slots] all that a checkpoint must hold.
+        tables: [name][player] float[slots] all that a checkpoint must hold; whoever goes on from one fills
+            them and sets `iteration` and `seconds`.
         iteration: iterations done.
         seconds: time spent on them.
     """
@@ -72,6 +75,7 @@ class Solver:
         dtype: npt.DTypeLike | None = None,
         num_threads: int | None = None,
         engine: EngineMaker | None = None,
+        tables_in: str | Path | None = None,
     ) -> None:
         """Allocate the tables.
 
@@ -81,13 +85,16 @@ class Solver:
             dtype: float32 or float64; by size without it.
             num_threads: threads; by size without it.
             engine: what makes the engine that walks; the CPU's without it.
+            tables_in: a folder in whose file system the tables are held, mapped; in memory without it.
         """
         self.tree = tree
         self.rule = rule
         self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
-        num_arrays = arrays_needed(rule, self._is_bucketed)
+        num_arrays = np.array(arrays_needed(rule, self._is_bucketed))
+        if tables_in is not None:
+            num_arrays -= len(rule.table_names())
         num_numbers = int(np.dot(num_arrays, tree.layout.num_slots))
         # Sub-games that share buckets gather gains in tables of their own, one player at a time.
         num_numbers += max(
@@ -100,7 +107,8 @@ class Solver:
         )
         num_bytes = num_numbers * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
-        self.tables = {name: tree.layout.zeros(self.walk.dtype) for name in rule.table_names()}
+        held = {name: self._shards(tables_in) for name in rule.table_names()}
+        self.tables = {name: (first.held, second.held) for name, (first, second) in held.items()}
         # [player] gains and strategies of one iteration; zeros between iterations.
         self._gains = [
             (np.zeros(size, self.walk.dtype), np.zeros(size, self.walk.dtype)) if by_gains else None
@@ -109,6 +117,14 @@ class Solver:
         self._is_warm = False
         self.iteration = 0
         self.seconds = 0.0
+
+    def _shards(self, folder: str | Path | None) -> tuple[Shards, Shards]:
+        """Allocate a table of both players; the engine works on the held numbers themselves."""
+        numbers = NumberFormat(self.walk.dtype.name)
+        first, second = (
+            Shards(begin, numbers, self.walk.dtype, folder) for begin in self.tree.layout.shard_begin
+        )
+        return first, second
 
     @property
     def regrets(self) -> tuple[Floats, Floats]:
@@ -205,18 +221,6 @@ class Solver:
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.walk.num_threads, thread_name_prefix="errai-rule")
-
-    def restore(self, iteration: int, seconds: float, tables: Mapping[str, tuple[Floats, Floats]]) -> None:
-        """Go back to what a checkpoint holds; the arrays are taken over."""
-        for name, own in self.tables.items():
-            for table, saved in zip(own, tables[name], strict=True):
-                if saved.shape != table.shape or saved.dtype != table.dtype:
-                    raise UsageError(
-                        f"a table of {saved.shape} {saved.dtype} does not fit '{self.tree.game.name}': "
-                        f"{table.shape} {table.dtype} is needed"
-                    )
-        self.tables = {name: tables[name] for name in self.tables}
-        self.iteration, self.seconds = iteration, seconds
 
     def measure(self, current: bool = False) -> Measurement:
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""

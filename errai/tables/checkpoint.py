@@ -116,6 +116,17 @@ def read_arrays(folder: str | Path, names: list[str], fingerprint: str) -> tuple
     return _of_newest(place, fingerprint, lambda found: [_read_one(place, found, name) for name in names])
 
 
+def read_into(folder: str | Path, arrays: Mapping[str, Array], fingerprint: str) -> Checkpoint:
+    """Read arrays of a folder's checkpoint, by name, into arrays of their size; verify every bit of them."""
+    place = Path(folder)
+
+    def read_all(found: Checkpoint) -> None:
+        for name, array in arrays.items():
+            _read_one(place, found, name, array)
+
+    return _of_newest(place, fingerprint, read_all)[0]
+
+
 def verify_arrays(folder: str | Path, fingerprint: str, *, fully: bool = True) -> None:
     """Verify every bit of all arrays of a folder's checkpoint, a block at a time.
 
@@ -149,21 +160,26 @@ def _of_newest(
             found = newer
 
 
-def _read_one(folder: Path, found: Checkpoint, name: str) -> Array:
+def _read_one(folder: Path, found: Checkpoint, name: str, into: Array | None = None) -> Array:
     groups = [folder / found.arrays[group][0] for group in groups_of(name, found.arrays)]
     checks = [found.arrays[group][1] for group in groups_of(name, found.arrays)]
     if not groups:
         raise UsageError(f"'{folder / FILE_NAME}' names no array '{name}': the run has not saved it yet")
     if len(groups) == 1:
-        return read_array(groups[0], fingerprint=found.fingerprint, expected_checksum=checks[0])[1]
-    # One group at a time: a table that fills the memory must not be there twice.
+        return read_array(groups[0], fingerprint=found.fingerprint, expected_checksum=checks[0], into=into)[1]
+    # Each group where it belongs: a table that fills the memory must not be there twice.
     headers = [read_header(path) for path in groups]
-    table = np.empty(sum(header.shape[0] for header in headers), dtype=headers[0].dtype)
+    num_slots = sum(header.shape[0] for header in headers)
+    table = np.empty(num_slots, dtype=headers[0].dtype) if into is None else into
+    if table.shape != (num_slots,):
+        raise UsageError(
+            f"'{folder / FILE_NAME}' has {num_slots:,} numbers of '{name}': expected {len(table):,}"
+        )
     begin = 0
-    for path, check in zip(groups, checks, strict=True):
-        _, array = read_array(path, fingerprint=found.fingerprint, expected_checksum=check)
-        table[begin : begin + len(array)] = array
-        begin += len(array)
+    for path, check, header in zip(groups, checks, headers, strict=True):
+        part = table[begin : begin + header.shape[0]]
+        read_array(path, fingerprint=found.fingerprint, expected_checksum=check, into=part)
+        begin += len(part)
     return table
 
 

@@ -5,7 +5,7 @@ order of slots. Which shards are in which group follows from their sizes alone, 
 finds the groups of its last checkpoint again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -55,28 +55,6 @@ def grouped(
     edges = shard_begin[group_edges(shard_begin, table.itemsize, most_bytes)].tolist()
     names = group_names(name, len(edges) - 1)
     return {group: table[begin:end] for group, begin, end in zip(names, edges[:-1], edges[1:], strict=True)}
-
-
-def changed_groups(
-    name: str,
-    changed: Iterable[int],
-    shard_begin: npt.NDArray[np.int64],
-    itemsize: int,
-    most_bytes: int = GROUP_BYTES,
-) -> set[str]:
-    """Return the names of the groups that some changed shard is in; the others may keep their files.
-
-    Args:
-        name: of the table.
-        changed: numbers of shards.
-        shard_begin: int64[shards + 1].
-        itemsize: bytes of a slot.
-        most_bytes: as in `group_edges`.
-    """
-    edges = group_edges(shard_begin, itemsize, most_bytes)
-    names = group_names(name, len(edges) - 1)
-    found = np.searchsorted(edges, np.array(sorted(changed), dtype=np.int64), side="right") - 1
-    return {names[group] for group in found.tolist()}
 
 
 def groups_of(name: str, arrays: Mapping[str, object]) -> list[str]:

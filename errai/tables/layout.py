@@ -4,7 +4,7 @@ A table is one flat array for each player. `TableLayout` says where the slots of
 rows it has; `Tables` binds arrays to a layout for the engine.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +63,8 @@ class TableLayout:
         bucket: [player] int32[C], or empty.
         bucketed: bool[2, R].
         num_slots: [player] slots in all.
+        shard_begin: [player] int64[shards + 1] where each shard begins and, last, where all end. A shard is
+            the slots that are worked on, and saved, together.
     """
 
     begin: npt.NDArray[np.int64]
@@ -70,6 +72,7 @@ class TableLayout:
     bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
     bucketed: npt.NDArray[np.bool_]
     num_slots: tuple[int, int]
+    shard_begin: tuple[Places, Places]
 
     def tables(
         self, source: tuple[Floats, Floats], regret: tuple[Floats, Floats], average: tuple[Floats, Floats]
@@ -88,6 +91,7 @@ class TableLayout:
             (self.bucket[0], other.bucket[1]),
             np.stack([self.bucketed[0], other.bucketed[1]]),
             (self.num_slots[0], other.num_slots[1]),
+            (self.shard_begin[0], other.shard_begin[1]),
         )
 
     def decision(
@@ -110,13 +114,6 @@ class TableLayout:
             return slots.reshape(rows, num_actions).T
         return slots.reshape(num_actions, rows)
 
-    def shard_begin(self, player: int) -> Places:
-        """Return where each shard begins and, last, where all end: int64[shards + 1].
-
-        A shard is the slots of a board, or those that all boards of a bucketed round share.
-        """
-        return np.append(np.unique(self.begin[player]), self.num_slots[player])
-
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""
         return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)
@@ -136,32 +133,14 @@ def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
         num_slots.append(int(ends[-1]))
     empty = np.zeros(0, dtype=np.int32)
     bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
-    return TableLayout(begin, rows, (empty, empty), bucketed, (num_slots[0], num_slots[1]))
+    sizes = (num_slots[0], num_slots[1])
+    return TableLayout(begin, rows, (empty, empty), bucketed, sizes, _shards_by_board(begin, sizes))
 
 
-def board_layout(walk: WalkTree, cells: Cells) -> TableLayout:
-    """Lay out lossless tables so that all that is below a board of the second round is one run of slots.
-
-    The boards of the first round come first, then each board of the second with all that follow it. So the
-    sub-games of a board, of all its entries, are neighbours wherever a walk is cut after the first round.
-    """
-    layout = lossless_layout(walk, cells)
-    order, begin = _subgame_order(cells), np.zeros_like(layout.begin)
-    for q in (0, 1):
-        sizes = layout.rows[q] * np.repeat(walk.num_slots[q], np.diff(cells.links.round_board))
-        begin[q, order] = np.cumsum(sizes[order]) - sizes[order]
-    return replace(layout, begin=begin)
-
-
-def _subgame_order(cells: Cells) -> Places:
-    """Return the boards by sub-game: those of the first round, then each of the next with all below it."""
-    links = cells.links
-    above = np.arange(int(links.round_board[-1]))
-    for r in range(1, cells.num_rounds - 1):
-        here, below = (slice(*links.round_board[i : i + 2].tolist()) for i in (r, r + 1))
-        # Boards are numbered in the order of their parents.
-        above[below] = np.repeat(above[here], (links.child_end - links.child_begin)[here])
-    return np.lexsort((np.arange(len(above)), above))
+def _shards_by_board(begin: Places, num_slots: tuple[int, int]) -> tuple[Places, Places]:
+    """Return shards that are the slots of a board, or those that all boards of a bucketed round share."""
+    first, second = (np.append(np.unique(begin[player]), num_slots[player]) for player in (0, 1))
+    return first, second
 
 
 def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayout:
@@ -192,7 +171,8 @@ def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayo
                 end = int(ends[-1])
         bucket.append(of_cell)
         num_slots.append(end)
-    return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, (num_slots[0], num_slots[1]))
+    sizes = (num_slots[0], num_slots[1])
+    return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, sizes, _shards_by_board(begin, sizes))
 
 
 def slot_order(walk: WalkTree, layout: TableLayout, player: int, round_index: int, board: int) -> Places:

@@ -225,6 +225,6 @@ def _mapped_zeros(folder: Path, num_slots: int, dtype: str, what: str) -> npt.ND
                 os.posix_fallocate(file.fileno(), 0, num_bytes)
             else:
                 file.truncate(num_bytes)
-            return np.memmap(file, dtype=dtype, mode="r+", shape=(num_slots,))
+            return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(num_slots,)))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(folder)) from None

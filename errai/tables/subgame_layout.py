@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from errai.errors import UsageError
 from errai.tables import _subgame_layout as kernels
-from errai.tables.layout import Floats, TableLayout
-from errai.tree.cells import BoardLinks
+from errai.tables.layout import Floats, TableLayout, lossless_layout
+from errai.tree.cells import BoardLinks, Cells
 from errai.tree.walk import WalkTree
 
 ENTRY_NEXT, ENTRY_SLOT = 2, 5
@@ -174,7 +174,7 @@ class SubgameLayout:
     def layout_for(self, entry: int) -> TableLayout:
         """Return the layout to bind tables with for walks of the trunk and of an entry's run."""
         begin = np.stack([self.begin_for(player, entry) for player in (0, 1)])
-        return replace(self.whole, begin=begin)
+        return replace(self.whole, begin=begin, shard_begin=(self.shard_begin(0), self.shard_begin(1)))
 
     def begin_within(self, player: int, entry: int, board: int) -> Places:
         """Return the `begin` for an array that holds one sub-game alone: its own shard, then the shared one.
@@ -275,6 +275,17 @@ def subgame_layout(
             slot_begin[q, r] = slots[following] - slots[plan.round_entry[r]]
         following = entries[following, ENTRY_NEXT]
     return SubgameLayout(whole, cut, run_begin, slot_begin, board_begin, links.round_board, walk.num_slots)
+
+
+def board_layout(walk: WalkTree, cells: Cells) -> TableLayout:
+    """Lay out lossless tables by the boards of the second round: a shard is a board with all that follows it.
+
+    A walk takes all entries of a board together, so they share a shard, and one layout serves them all.
+    """
+    whole = lossless_layout(walk, cells)
+    if cells.num_rounds == 1:
+        return whole
+    return subgame_layout(walk, cells.links, whole, 1, entries_together=None).layout_for(0)
 
 
 def _boards_below(links: BoardLinks, cut: int, dealt: bool) -> Places:

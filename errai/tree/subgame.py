@@ -1,14 +1,12 @@
-"""Sub-games as parts of a game: which of its boards they have, and their hands.
+"""Sub-games as parts of a game: which of its boards they have.
 
 A game whose hands do not fit into memory at once is walked sub-game by sub-game: the cells of one board
-and of all boards that follow it are made, used and dropped.
+and of all boards that follow it are made (`cells_below`), used and dropped.
 """
 
 from dataclasses import dataclass
 
 from errai.games.deals import Deals
-from errai.tree.cells import Cells, cells_below
-from errai.tree.cut import Cut
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,3 @@ def boards_below(deals: Deals, first_round: int, board_index: int) -> BoardRange
 def first_boards(deals: Deals, num_rounds: int) -> BoardRanges:
     """Return all boards of the first rounds."""
     return BoardRanges(0, tuple((0, deals.num_boards(r)) for r in range(num_rounds)))
-
-
-def subgame_cells(cut: Cut, board_index: int) -> Cells:
-    """Return the cells of a board at the cut and of all boards that follow it.
-
-    Where the cut's cards are dealt inside the sub-games, the board is one of the round before and its hands
-    are the root cells.
-    """
-    return cells_below(cut.deals, cut.round, board_index, cut.dealt)
