@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
-from errai.abstraction.features import BoardSweep
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.features import BoardSweep
+from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.recipe import Recipe
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RefinedOchs, RefinedStrength
 from errai.cards.evaluator import evaluate_hands_on_board

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-from errai.abstraction import _kmeans
-from errai.abstraction.kmeans import Metric, assign, cluster
-from errai.abstraction.nearest import Rows
-from errai.abstraction.potential_aware import (
+from errai.abstraction.clustering import _kmeans
+from errai.abstraction.clustering.kmeans import Metric, assign, cluster
+from errai.abstraction.clustering.nearest import Rows
+from errai.abstraction.clustering.potential_aware import (
     PotentialClustering,
     cluster_potential,
     greedy_emd,

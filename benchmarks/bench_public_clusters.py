@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.features import FeaturePlan, Features
-from errai.abstraction.public_build import build_public_abstraction
-from errai.abstraction.public_clusters import (
+from errai.abstraction.features.features import FeaturePlan, Features
+from errai.abstraction.public.build import build_public_abstraction
+from errai.abstraction.public.clusters import (
     PublicClusters,
     cluster_public_boards,
     public_differences,

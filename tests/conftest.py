@@ -11,7 +11,7 @@ import pytest
 import errai
 
 if TYPE_CHECKING:
-    from errai.abstraction.features import Features
+    from errai.abstraction.features.features import Features
 
 IMPERFECT = "IR-KE-KO 5-20-10"
 PERFECT = "PR-KE-HS 4-3-2"
@@ -58,8 +58,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def features(cache: Path) -> "Features":
     """The features of Rhode Island hold'em; those of Leduc are in the cache, too."""
-    from errai.abstraction.feature_build import build_features
-    from errai.abstraction.features import FeaturePlan
+    from errai.abstraction.features.build import build_features
+    from errai.abstraction.features.features import FeaturePlan
 
     build_features(FeaturePlan(errai.load_game("leduc"), 3), num_threads=1)
     return build_features(FeaturePlan(errai.load_game("rhode-island")), num_threads=1)
@@ -69,7 +69,7 @@ def features(cache: Path) -> "Features":
 def folders(tmp_path_factory: pytest.TempPathFactory, features: "Features") -> Path:
     """A folder with saved abstractions: imperfect, perfect, asymmetric, refined, leduc."""
     from errai.abstraction import build
-    from errai.abstraction.features import FeaturePlan, Features
+    from errai.abstraction.features.features import FeaturePlan, Features
     from errai.abstraction.recipe import parse_recipes
 
     home = tmp_path_factory.mktemp("abstractions")

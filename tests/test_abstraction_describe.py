@@ -25,7 +25,7 @@ from errai.abstraction.describe import (
     round_name,
     table_bytes,
 )
-from errai.abstraction.features import Features
+from errai.abstraction.features.features import Features
 from errai.abstraction.named_groups import leduc_abstraction
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError

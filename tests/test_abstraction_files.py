@@ -13,10 +13,11 @@ import pytest
 
 import errai
 from errai.abstraction import build as build_module
-from errai.abstraction import feature_build, workers
+from errai.abstraction import workers
 from errai.abstraction.build import BuildOptions, build_abstraction
-from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import FeaturePlan, Features
+from errai.abstraction.features import build as feature_build
+from errai.abstraction.features.build import build_features
+from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
@@ -144,7 +145,7 @@ def test_a_cache_that_is_not_ours_is_refused_by_name(
 def test_a_cache_of_another_version_has_another_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = FeaturePlan(load_game("leduc"), 3)
     ours = plan.folder
-    monkeypatch.setattr("errai.abstraction.features.FORMAT", 0)
+    monkeypatch.setattr("errai.abstraction.features.features.FORMAT", 0)
     assert plan.folder != ours
     assert FeaturePlan(load_game("leduc"), 2).folder != plan.folder
 

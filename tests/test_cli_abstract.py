@@ -17,8 +17,8 @@ from conftest import ASYMMETRIC, IMPERFECT, PERFECT
 
 import errai
 from errai.abstraction.describe import features_of
-from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import FeaturePlan, Features
+from errai.abstraction.features.build import build_features
+from errai.abstraction.features.features import FeaturePlan, Features
 from errai.cli import bars
 from errai.cli.stages import Stages
 from errai.games.catalogue import load_game

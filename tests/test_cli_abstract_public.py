@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import errai
-from errai.abstraction.public_abstraction import load_public_abstraction
+from errai.abstraction.public.abstraction import load_public_abstraction
 
 RunErrai = Callable[..., tuple[int, str, str]]
 

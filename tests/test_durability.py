@@ -11,7 +11,7 @@ import pytest
 
 import errai
 from errai import array_file
-from errai.abstraction import feature_build
+from errai.abstraction.features import build as feature_build
 from errai.array_file import (
     ArrayHeader,
     PartialArray,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from naive import abstraction_features as naive
 
-from errai.abstraction import _features as kernels
-from errai.abstraction import feature_build
-from errai.abstraction.feature_build import build_features, estimate_seconds
-from errai.abstraction.features import NUM_BINS, OCHS_SCALE, BoardSweep, FeaturePlan, Features
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features import _features as kernels
+from errai.abstraction.features import build as feature_build
+from errai.abstraction.features.build import build_features, estimate_seconds
+from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, BoardSweep, FeaturePlan, Features
+from errai.abstraction.features.hands import HandClasses
 from errai.cards.equity import equity
 from errai.errors import UsageError
 from errai.games.catalogue import load_game

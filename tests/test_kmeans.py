@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from naive import abstraction_kmeans as naive
 from scipy.stats import wasserstein_distance
 
-from errai.abstraction import kmeans, nearest, workers
-from errai.abstraction.kmeans import Clustering, Metric, assign, cluster, cluster_large
+from errai.abstraction import workers
+from errai.abstraction.clustering import kmeans, nearest
+from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.errors import UsageError
 
 needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many distances without compiled kernels")

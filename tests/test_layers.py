@@ -70,9 +70,8 @@ def test_kernel_files_sit_beside_their_callers() -> None:
     """`_name.py` has its `name.py`, or serves other kernels, or several files, of the same folder."""
     for path in FILES:
         if path.name.startswith("_") and not path.name.startswith("__"):
-            imported = re.compile(
-                rf"from errai\.{path.parent.name}(\.{path.stem} import | import {path.stem}\b)"
-            )
+            room = re.escape(".".join(path.relative_to(PACKAGE.parent).parent.parts))
+            imported = re.compile(rf"from {room}(\.{path.stem} import | import {path.stem}\b)")
             callers = [other for other in path.parent.glob("*.py") if imported.search(other.read_text())]
             served = len(callers) > 1 or any(other.name.startswith("_") for other in callers)
             assert path.with_name(path.name[1:]).exists() or served, f"{path} has no caller beside it"

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import abstraction_potential as naive
 
-from errai.abstraction import _potential_aware as kernels
-from errai.abstraction import potential_aware, workers
-from errai.abstraction.nearest import Metric
-from errai.abstraction.potential_aware import (
+from errai.abstraction import workers
+from errai.abstraction.clustering import _potential_aware as kernels
+from errai.abstraction.clustering import potential_aware
+from errai.abstraction.clustering.nearest import Metric
+from errai.abstraction.clustering.potential_aware import (
     PotentialClustering,
     cluster_potential,
     greedy_emd,

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from naive import abstraction_public as twin
 
 import errai
-from errai.abstraction import _public_abstraction
-from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import FeaturePlan
-from errai.abstraction.public_abstraction import ClusterTables, load_public_abstraction, padded
-from errai.abstraction.public_build import build_public_abstraction
-from errai.abstraction.public_clusters import (
+from errai.abstraction.features.build import build_features
+from errai.abstraction.features.features import FeaturePlan
+from errai.abstraction.public import _abstraction as _public_abstraction
+from errai.abstraction.public.abstraction import ClusterTables, load_public_abstraction, padded
+from errai.abstraction.public.build import build_public_abstraction
+from errai.abstraction.public.clusters import (
     PublicClusters,
     cluster_public_boards,
     public_differences,
@@ -318,7 +318,7 @@ def test_an_interrupted_save_leaves_nothing_to_load(tmp_path, monkeypatch):
         return write_array(path, *args, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("errai.abstraction.public_abstraction.write_array", refuse)
+        patch.setattr("errai.abstraction.public.abstraction.write_array", refuse)
         with pytest.raises(OSError, match="No space left"):
             abstraction().save(folder)
     with pytest.raises(UsageError, match="is not an abstraction"):

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import abstraction_public as twin
 
-from errai.abstraction import _public_clusters
-from errai.abstraction.features import BoardSweep
-from errai.abstraction.hands import HandClasses
-from errai.abstraction.kmeans import Metric, assign, cluster
-from errai.abstraction.public_clusters import (
+from errai.abstraction.clustering.kmeans import Metric, assign, cluster
+from errai.abstraction.features.features import BoardSweep
+from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.public import _clusters as _public_clusters
+from errai.abstraction.public.clusters import (
     buckets_of_classes,
     cluster_public_boards,
     public_differences,

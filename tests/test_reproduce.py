@@ -84,8 +84,8 @@ def test_random_matrices_cross_where_published(
 @pytest.fixture(scope="module")
 def hold_em_features(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The features of the whole of hold'em, 4 GiB, in a cache of this file's own."""
-    from errai.abstraction.feature_build import build_features
-    from errai.abstraction.features import FeaturePlan
+    from errai.abstraction.features.build import build_features
+    from errai.abstraction.features.features import FeaturePlan
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.features import BoardSweep
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.features import BoardSweep
+from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe
 from errai.abstraction.round_buckets import (
     NO_BUCKET,

@@ -24,16 +24,16 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT, Abstraction, AbstractionWriter, RoundFactory
-from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import DEFAULT_CLUSTERS, BoardSweep, FeaturePlan, Features
-from errai.abstraction.hands import HandClasses
-from errai.abstraction.kmeans import Clustering, Metric, assign, cluster, cluster_large
-from errai.abstraction.percentile import bucket_of_value, nested_percentiles, percentile_buckets
+from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
+from errai.abstraction.clustering.percentile import bucket_of_value, nested_percentiles, percentile_buckets
+from errai.abstraction.clustering.potential_aware import PotentialClustering, cluster_potential
+from errai.abstraction.features.build import build_features
+from errai.abstraction.features.features import DEFAULT_CLUSTERS, BoardSweep, FeaturePlan, Features
+from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.features.rows import HandRows
 from errai.abstraction.population import Population, all_deals, sampled_deals
-from errai.abstraction.potential_aware import PotentialClustering, cluster_potential
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RefinedOchs, RefinedStrength
-from errai.abstraction.rows import HandRows
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.describe import Buckets, Numbers, is_by_class, round_buckets
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
 from errai.abstraction.round_buckets import ClassTable, DealTable
 from errai.errors import UsageError

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
 from errai.abstraction.build import MAX_DEALS_IN_A_TABLE
-from errai.abstraction.features import NUM_BINS, OCHS_SCALE, FeaturePlan, Features
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, FeaturePlan, Features
+from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
 from errai.abstraction.recipe import Method, Recipe
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RoundBuckets

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from errai.abstraction.abstraction import Abstraction, read_abstraction, read_manifest
-from errai.abstraction.public_abstraction import KIND, PublicAbstraction, load_public_abstraction
+from errai.abstraction.public.abstraction import KIND, PublicAbstraction, load_public_abstraction
 from errai.errors import UsageError
 
 

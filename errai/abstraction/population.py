@@ -6,9 +6,9 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _features as kernels
-from errai.abstraction.features import BoardSweep
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features import _features as kernels
+from errai.abstraction.features.features import BoardSweep
+from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.round_buckets import RoundBuckets
 from errai.abstraction.workers import Progress, start_workers
 from errai.games.deals import Deals

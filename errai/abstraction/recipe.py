@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import log
 
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.hands import HandClasses
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules

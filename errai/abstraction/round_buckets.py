@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction import _round_buckets as kernels
-from errai.abstraction.features import BoardFeatures, BoardSweep
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.features import BoardFeatures, BoardSweep
+from errai.abstraction.features.hands import HandClasses
 from errai.games.deals import Deals
 
 NO_BUCKET = kernels.NO_BUCKET

@@ -35,7 +35,7 @@ from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.abstraction.abstraction import Abstraction
-    from errai.abstraction.features import FeaturePlan, Features
+    from errai.abstraction.features.features import FeaturePlan, Features
     from errai.abstraction.recipe import Recipe
     from errai.games.rules import PokerRules
 
@@ -350,8 +350,8 @@ def verify_threads(threads: int | None) -> None:
 
 def feature_plan(rules: "PokerRules", clusters: int | None) -> "FeaturePlan":
     """Return which features are needed; 8 opponent clusters where nothing else is said."""
-    from errai.abstraction.features import DEFAULT_CLUSTERS, FeaturePlan
-    from errai.abstraction.hands import HandClasses
+    from errai.abstraction.features.features import DEFAULT_CLUSTERS, FeaturePlan
+    from errai.abstraction.features.hands import HandClasses
 
     if clusters is None:
         clusters = min(DEFAULT_CLUSTERS, HandClasses(rules).size(0))
@@ -360,8 +360,8 @@ def feature_plan(rules: "PokerRules", clusters: int | None) -> "FeaturePlan":
 
 def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go_on: str) -> "Features":
     """Build the features that are not in the cache; disk and time are told first."""
-    from errai.abstraction.feature_build import build_features, estimate_seconds
-    from errai.abstraction.features import Features
+    from errai.abstraction.features.build import build_features, estimate_seconds
+    from errai.abstraction.features.features import Features
     from errai.memory import format_bytes
 
     if plan.is_complete():

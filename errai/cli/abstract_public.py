@@ -16,8 +16,8 @@ from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.abstraction.abstraction import Abstraction
-    from errai.abstraction.public_abstraction import PublicAbstraction
-    from errai.abstraction.public_clusters import PublicClusters
+    from errai.abstraction.public.abstraction import PublicAbstraction
+    from errai.abstraction.public.clusters import PublicClusters
 
 DEFAULT_PUBLIC_CLUSTERS = 60
 DEFAULT_PRIVATE_BUCKETS = "500"
@@ -66,8 +66,8 @@ def public_command(
     """Build Tartanian7's hierarchical abstraction: players never forget the cluster of the public board."""
     from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.load import load_abstraction
-    from errai.abstraction.public_build import build_public_abstraction
-    from errai.abstraction.public_clusters import cluster_public_boards, public_differences, transition_table
+    from errai.abstraction.public.build import build_public_abstraction
+    from errai.abstraction.public.clusters import cluster_public_boards, public_differences, transition_table
     from errai.games.deals import Deals
 
     verify_threads(threads)

@@ -16,7 +16,7 @@ from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.abstraction.describe import Buckets, Members, Occupancy, Profile, Spread
-    from errai.abstraction.features import Features
+    from errai.abstraction.features.features import Features
 
 CHART_LINES = 6
 MOST_IN_FULL = 10_000_000
@@ -411,7 +411,7 @@ def _show_hand(
     import numpy as np
 
     from errai.abstraction.describe import features_of, members, profile, round_name
-    from errai.abstraction.hands import HandClasses
+    from errai.abstraction.features.hands import HandClasses
 
     cards = np.array([found.game.deck.parse(hand + board)], dtype=np.uint8)
     num_board = len(found.game.deck.parse(board))

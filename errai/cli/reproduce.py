@@ -187,7 +187,7 @@ def _figure_2b(iterations: int, seed: int) -> Curves:
 
 def _abstracted_holdem(bucketings: Sequence[tuple[str, str]], iterations: int, seed: int) -> Curves:
     """Solve [2-4] hold'em with some abstractions; those that need hold'em's features only where they are."""
-    from errai.abstraction.features import FeaturePlan
+    from errai.abstraction.features.features import FeaturePlan
     from errai.experiments.abstraction_figures import abstraction_curves, build_for
     from errai.games.catalogue import load_game
     from errai.games.rules import PokerRules

@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.build import BuildOptions, build_abstraction
-from errai.abstraction.feature_build import build_features
-from errai.abstraction.features import FeaturePlan
+from errai.abstraction.features.build import build_features
+from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.recipe import parse_recipes
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError

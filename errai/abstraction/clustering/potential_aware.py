@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _potential_aware as kernels
-from errai.abstraction.kmeans import (
+from errai.abstraction.clustering import _potential_aware as kernels
+from errai.abstraction.clustering.kmeans import (
     MAX_ITERATIONS,
     MIN_SAMPLE_ROWS,
     SAMPLE_ROWS_PER_CENTRE,
@@ -38,7 +38,7 @@ from errai.abstraction.kmeans import (
     verify_sizes,
     verify_weights,
 )
-from errai.abstraction.nearest import Int64s, Metric, Rows, verify_rows
+from errai.abstraction.clustering.nearest import Int64s, Metric, Rows, verify_rows
 from errai.abstraction.workers import Progress, Report, Workers, start_workers
 from errai.errors import UsageError
 

@@ -7,11 +7,11 @@ the distance is L1; for opponent cluster hand strength a row is that vector and 
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _features as kernels
-from errai.abstraction import _kmeans
-from errai.abstraction.feature_build import next_sets, num_next
-from errai.abstraction.features import NUM_BINS, OCHS_SCALE, Array, Features
-from errai.abstraction.kmeans import Metric
+from errai.abstraction.clustering import _kmeans
+from errai.abstraction.clustering.kmeans import Metric
+from errai.abstraction.features import _features as kernels
+from errai.abstraction.features.build import next_sets, num_next
+from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, Array, Features
 from errai.abstraction.workers import Progress, Report, start_workers
 
 SCALED_TOTAL = 60_000

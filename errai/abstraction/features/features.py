@@ -16,7 +16,7 @@ Johanson, Burch, Valenzano and Bowling, "Evaluating State-Space Abstractions in 
   under the earth mover's distance (`opponent_clusters`).
 
 The arrays lie in a cache folder, one file each with checksums and fingerprint, and are memory-mapped; the
-class of a hand (`hands.py`) is its row. `feature_build.py` makes them. Two games with the same cards share
+class of a hand (`hands.py`) is its row. `build.py` makes them. Two games with the same cards share
 them.
 """
 
@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _features as kernels
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features import _features as kernels
+from errai.abstraction.features.hands import HandClasses
 from errai.array_file import map_array
 from errai.cards import _evaluator
 from errai.cards.evaluator import evaluate_three_card, evaluator_tables

@@ -40,7 +40,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _public_abstraction as kernels
 from errai.abstraction.abstraction import (
     FORMAT,
     MANIFEST_NAME,
@@ -49,8 +48,9 @@ from errai.abstraction.abstraction import (
     signed_json,
     verified_json,
 )
-from errai.abstraction.features import BoardSweep
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.features import BoardSweep
+from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.public import _abstraction as kernels
 from errai.array_file import read_array, write_array, write_text
 from errai.cards.deck import format_cards
 from errai.errors import UsageError

@@ -26,8 +26,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _features as kernels
-from errai.abstraction.features import (
+from errai.abstraction.clustering.kmeans import Metric, cluster
+from errai.abstraction.features import _features as kernels
+from errai.abstraction.features.features import (
     COMPLETE_NAME,
     NUM_BINS,
     Array,
@@ -36,7 +37,6 @@ from errai.abstraction.features import (
     FeaturePlan,
     Features,
 )
-from errai.abstraction.kmeans import Metric, cluster
 from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import ArrayHeader, PartialArray, map_array, remove_temporaries, write_array, write_text
 from errai.errors import UsageError

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _kmeans
+from errai.abstraction.clustering import _kmeans
 from errai.abstraction.workers import Progress, Workers, start_workers
 from errai.errors import UsageError
 

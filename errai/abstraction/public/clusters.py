@@ -49,8 +49,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _public_clusters as kernels
-from errai.abstraction.hands import HandClasses
+from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.public import _clusters as kernels
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.deals import Deals

@@ -27,8 +27,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction import _kmeans, nearest
-from errai.abstraction.nearest import Centres, Int64s, Labels, Metric, Rows, assign, padded_rows, verify_rows
+from errai.abstraction.clustering import _kmeans, nearest
+from errai.abstraction.clustering.nearest import (
+    Centres,
+    Int64s,
+    Labels,
+    Metric,
+    Rows,
+    assign,
+    padded_rows,
+    verify_rows,
+)
 from errai.abstraction.workers import Progress, Report, Workers, start_workers
 from errai.errors import UsageError
 

@@ -1,6 +1,6 @@
 """Building a hierarchical public abstraction: the private buckets of every public cluster.
 
-Step 3 of `public_abstraction.py`, for each cluster alone, several at a time on threads:
+Step 3 of `abstraction.py`, for each cluster alone, several at a time on threads:
 
 1. The special round, and a round that deals one card more: list the classes of all hands on all boards of the
    cluster, add up the deals that each stands for here, cluster their cumulative histograms (where there are
@@ -25,19 +25,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction._features import open_deals
 from errai.abstraction.abstraction import FORMAT
-from errai.abstraction.features import Features
-from errai.abstraction.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
-from errai.abstraction.public_abstraction import (
+from errai.abstraction.clustering.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
+from errai.abstraction.features._features import open_deals
+from errai.abstraction.features.features import Features
+from errai.abstraction.features.rows import HandRows
+from errai.abstraction.public.abstraction import (
     BLOCKED,
     ClusterTables,
     PublicAbstraction,
     PublicShape,
     PublicWriter,
 )
-from errai.abstraction.public_clusters import PublicClusters
-from errai.abstraction.rows import HandRows
+from errai.abstraction.public.clusters import PublicClusters
 from errai.abstraction.workers import SECONDS_BETWEEN_REPORTS
 from errai.errors import UsageError
 from errai.games.deals import Deals

@@ -1,0 +1,1 @@
+"""Public clusters of boards, and the private buckets inside each."""
