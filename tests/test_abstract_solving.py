@@ -117,7 +117,7 @@ def test_cards_and_rounds_that_leduc_does_not_have() -> None:
         abstraction.num_buckets(2)
     with pytest.raises(UsageError, match=r"cards of shape \(1, 3\) do not fit round 1: 2 in a row"):
         abstraction.buckets(np.zeros((1, 3), dtype=np.uint8), 1)
-    with pytest.raises(UsageError, match="'J' and board 'QK' do not fit Leduc hold'em"):
+    with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round of 'leduc'"):
         abstraction.bucket("J", "QK")
 
 

@@ -304,7 +304,7 @@ def test_asking_for_a_bucket(features: dict[str, Features], tmp_path: Path) -> N
     assert loaded.bucket("AsKd") == loaded.bucket("AcKh")
     with pytest.raises(UsageError, match="a board of 4 cards does not belong to a round of 'holdem-2-4'"):
         loaded.bucket("AsKd", "Qs7d2c3c")
-    with pytest.raises(UsageError, match="'As' is not a hand of 'holdem-2-4': 2 hole cards are allowed"):
+    with pytest.raises(UsageError, match="'As' is not a hand of 'holdem-2-4': expected 2 cards, not 1"):
         loaded.bucket("As", "Qs7d2c")
     with pytest.raises(UsageError, match="twice"):
         loaded.bucket("AsKd", "As7d2c")

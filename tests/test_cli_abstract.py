@@ -299,8 +299,12 @@ BAD = [
     ),
     (["abstract", "show", "IMPERFECT", "--bucket", "1:20"], "bucket 20 does not exist in round 1"),
     (["abstract", "show", "IMPERFECT", "--board", "As", "--bucket", "1:2"], "--board goes with --hand"),
-    (["abstract", "show", "IMPERFECT", "--hand", "AsKs"], "'AsKs' is not a hand of 'rhode-island': 1 hole"),
+    (
+        ["abstract", "show", "IMPERFECT", "--hand", "AsKs"],
+        "'AsKs' is not a hand of 'rhode-island'",
+    ),
     (["abstract", "show", "IMPERFECT", "--hand", "Ax"], "'x' is not a card"),
+    (["abstract", "show", "IMPERFECT", "--hand", "A", "--board", "K"], "'A' gives the rank A without a suit"),
     (["abstract", "show", "IMPERFECT", "--hand", "As", "--board", "As"], "the card As occurs twice"),
     (
         ["abstract", "show", "IMPERFECT", "--hand", "As", "--board", "KsQsJs"],

@@ -432,9 +432,9 @@ def test_show_prints_what_a_strategy_plays(run_errai) -> None:  # type: ignore[n
         (["run", "x"], "'x'"),
         (
             ["run", "cc/", "--board", "QK"],
-            "the board 'QK' does not fit round 2 of 'leduc': 1 cards are allowed",
+            "the board 'QK' has 2 cards: expected 1 at this point of 'leduc'",
         ),
-        (["run", "cc/", "--hand", "K"], "do not fit round 2"),
+        (["run", "cc/", "--hand", "K"], "the board '' has 0 cards: expected 1 at this point of 'leduc'"),
         (["run", "cf"], "'cf'"),
         (["run", "rf"], "the hand is over after 'rf'"),
         (["run", "--bets", "1p"], "'run' knows its bet sizes"),

@@ -52,13 +52,39 @@ def test_short_decks() -> None:
 def test_bare_ranks() -> None:
     kuhn = Deck("JQK", "s")
     assert format_cards(kuhn.parse("K")) == "Ks"
-    assert format_cards(LEDUC.parse("KK")) == "KhKs"
-    assert format_cards(LEDUC.parse("KKh")) == "KsKh"
-    assert format_cards(LEDUC.parse("JsQ")) == "JsQh"
-    with pytest.raises(UsageError, match="there is no K left in the deck for 'KKK'"):
-        LEDUC.parse("KKK")
+    assert format_cards(LEDUC.parse("KK", suits_matter=False)) == "KhKs"
+    assert format_cards(LEDUC.parse("KKh", suits_matter=False)) == "KsKh"
+    assert format_cards(LEDUC.parse("JsQ", suits_matter=False)) == "JsQh"
+    hand, board = LEDUC.parse_parts(["K", "K h"], suits_matter=False)
+    assert (format_cards(hand), format_cards(board)) == ("Ks", "Kh")
+    with pytest.raises(UsageError, match="'KKK' needs more cards of the rank K than this deck has left"):
+        LEDUC.parse("KKK", suits_matter=False)
+    with pytest.raises(UsageError, match="'K' needs more cards of the rank K"):
+        kuhn.parse_parts(["K", "K"])
     with pytest.raises(UsageError, match="As is not in this deck, which has the ranks JQK and suits hs"):
         LEDUC.parse("As")
+
+
+@pytest.mark.parametrize(
+    ("deck", "text", "named"),
+    [
+        (FULL_DECK, "AK", "'AK' gives the rank A without a suit: .* one of cdhs, as in 'As'"),
+        (FULL_DECK, "AsK", "'AsK' gives the rank K without a suit"),
+        (FULL_DECK, "k, As", "'k, As' gives the rank K without a suit"),
+        (LEDUC, "Q", "'Q' gives the rank Q without a suit: .* one of hs, as in 'Qs'"),
+    ],
+)
+def test_a_bare_rank_is_refused_where_suits_matter(deck: Deck, text: str, named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        deck.parse(text)
+
+
+def test_a_hand_and_a_board_keep_their_ends() -> None:
+    """The suit of a card does not come from the next text."""
+    with pytest.raises(UsageError, match="'sK' is not a card"):
+        FULL_DECK.parse_parts(["A", "sKd"])
+    with pytest.raises(UsageError, match="the card As occurs twice"):
+        FULL_DECK.parse_parts(["AsKd", "2cAs"])
 
 
 @pytest.mark.parametrize("deck", [FULL_DECK, LEDUC, Deck("789TJ", "cds")])

@@ -274,7 +274,7 @@ def test_bad_input() -> None:
     with pytest.raises(UsageError, match="170 opponent clusters are impossible: 1 to 169 are allowed"):
         FeaturePlan(rules_of("limit-holdem"), 170)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round"):
-        HandClasses(rules_of("limit-holdem")).round_of_board(2)
+        rules_of("limit-holdem").round_of_board(2)
 
 
 def test_a_cache_of_another_format_is_refused(cache: Path) -> None:

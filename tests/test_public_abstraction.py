@@ -380,7 +380,7 @@ def test_bad_builds_are_refused(options, sentence):
 def test_bad_look_ups_are_refused():
     for hand, board, sentence in (
         ("AsKs", "AsQdQh", "As occurs twice"),
-        ("As", "KsQdQh", "'As' has 1 cards: a hand of 'holdem-16' has 2"),
+        ("As", "KsQdQh", "'As' is not a hand of 'holdem-16': expected 2 cards, not 1"),
         ("AsKs", "QdQh", "a board of 2 cards does not belong to a round"),
         ("2s2d", "KsQdQh", "2s is not in this deck"),
     ):

@@ -6,7 +6,7 @@ from math import comb
 import pytest
 
 import errai
-from errai.cards.deck import FULL_DECK, Deck
+from errai.cards.deck import FULL_DECK, Deck, parse_cards
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import game_names, holdem
@@ -95,6 +95,46 @@ def test_where_suits_matter():
         name: errai.load_game(name).suits_matter for name in game_names() if not name.startswith("bluff")
     }
     assert [name for name, does in matter.items() if not does] == ["kuhn", "leduc"]
+
+
+def test_hands_and_boards_are_read_together() -> None:
+    leduc, rhode_island = errai.load_game("leduc"), errai.load_game("rhode-island")
+    assert isinstance(leduc, PokerRules)
+    assert isinstance(rhode_island, PokerRules)
+    assert (
+        leduc.parse_deal("K", "K") == leduc.parse_deal("Kh", "Ks") == (parse_cards("Kh"), parse_cards("Ks"))
+    )
+    assert leduc.parse_deal("Q", "", 0) == (parse_cards("Qh"), ())
+    assert leduc.parse_board("Q", 1) == parse_cards("Qh")
+    assert rhode_island.parse_deal("As", "KsQd") == (parse_cards("As"), parse_cards("KsQd"))
+    assert LIMIT.parse_deal("AsKd", "Qs7d2c", 1) == (parse_cards("AsKd"), parse_cards("Qs7d2c"))
+
+
+@pytest.mark.parametrize(
+    ("game", "deal", "sentence"),
+    [
+        ("rhode-island", ("A", "K"), "'A' gives the rank A without a suit"),
+        ("rhode-island", ("As", "K"), "'K' gives the rank K without a suit"),
+        ("limit-holdem", ("AK",), "'AK' gives the rank A without a suit"),
+        ("limit-holdem", ("As",), "'As' is not a hand of 'limit-holdem': expected 2 cards, not 1"),
+        ("limit-holdem", ("AsKd", "Qs7d"), "a board of 2 cards .*: expected 0 or 3 or 4 or 5 cards"),
+        ("limit-holdem", ("AsKd", "As7d2c"), "the card As occurs twice"),
+        ("leduc", ("K", "QK"), "a board of 2 cards does not belong to a round of 'leduc': expected 0 or 1"),
+        ("leduc", ("K", "", 1), "the board '' has 0 cards: expected 1 at this point of 'leduc'"),
+    ],
+)
+def test_hands_and_boards_that_do_not_fit(game: str, deal: tuple[str, ...], sentence: str) -> None:
+    rules = errai.load_game(game)
+    assert isinstance(rules, PokerRules)
+    with pytest.raises(UsageError, match=sentence):
+        rules.parse_deal(*deal)
+
+
+def test_a_board_alone_must_fit_too() -> None:
+    with pytest.raises(UsageError, match="'A72' gives the rank A without a suit"):
+        LIMIT.parse_board("A72")
+    with pytest.raises(UsageError, match="the board 'As7d2c' has 3 cards: expected 4 at this point"):
+        LIMIT.parse_board("As7d2c", 2)
 
 
 def test_big_blind_is_the_unit():

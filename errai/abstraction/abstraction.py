@@ -88,15 +88,9 @@ class Abstraction:
             board: public cards in the order of their deals.
             player: position.
         """
-        num_hole = self.game.num_hole_cards
-        cards = self.game.deck.parse(hand + board)
-        hole, public = self.game.deck.parse(hand), self.game.deck.parse(board)
-        if len(hole) != num_hole:
-            raise UsageError(
-                f"'{hand}' is not a hand of '{self.game.name}': {num_hole} hole cards are allowed"
-            )
-        round_index = self.classes.round_of_board(len(public))
-        return int(self.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0])
+        hole, public = self.game.parse_deal(hand, board)
+        cards = np.array([hole + public], dtype=np.uint8)
+        return int(self.buckets(cards, self.game.round_of_board(len(public)), player)[0])
 
     def buckets(
         self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0
@@ -124,7 +118,7 @@ class Abstraction:
             player: position.
         """
         hands = self.classes.hands
-        round_index = self.classes.round_of_board(len(board))
+        round_index = self.game.round_of_board(len(board))
         is_open = self.classes.is_open(board)
         cards = np.empty((int(is_open.sum()), hands.shape[1] + len(board)), dtype=np.uint8)
         cards[:, : hands.shape[1]] = hands[is_open]

@@ -66,12 +66,9 @@ class RankGroups:
         >>> leduc_abstraction("JQ.K").bucket("Q", "Q")
         1
         """
-        cards = self.game.deck.parse(hand + board)
-        if not 1 <= len(cards) <= 2:
-            raise UsageError(
-                f"'{hand}' and board '{board}' do not fit Leduc hold'em: one card each is allowed"
-            )
-        return int(self.buckets(np.array([cards], dtype=np.uint8), len(cards) - 1, player)[0])
+        hole, public = self.game.parse_deal(hand, board)
+        cards = np.array([hole + public], dtype=np.uint8)
+        return int(self.buckets(cards, self.game.round_of_board(len(public)), player)[0])
 
     def buckets(
         self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0

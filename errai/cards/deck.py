@@ -6,7 +6,7 @@ decks keep these numbers and hold fewer of them. A game that thinks in vectors o
 deck (for hold'em the hand {a < b} is number b * (b - 1) / 2 + a).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -136,33 +136,48 @@ class Deck:
         """Where each card stands in `cards`."""
         return {card: i for i, card in enumerate(self.cards)}
 
-    def parse(self, text: str) -> tuple[int, ...]:
-        """Read cards of this deck.
+    def parse(self, text: str, *, suits_matter: bool = True) -> tuple[int, ...]:
+        """Read cards of this deck, with or without spaces or commas between them.
 
-        In a deck of one suit a bare rank is a card. In a deck of more suits the first bare rank of
-        each kind takes the first suit not yet used, which is meant for games where suits do not matter.
+        Args:
+            text: such as `AsKd`.
+            suits_matter: False in a game where cards of one rank are interchangeable (`PokerRules` knows):
+                a bare rank then stands for the first such card that is left. In a deck of one suit it
+                always does.
+
+        >>> Deck("JQK", "hs").parse("KKh", suits_matter=False) == parse_cards("KsKh")
+        True
         """
-        packed = "".join(text.replace(",", " ").split())
-        cards: list[int] = []
-        bare: list[int] = []  # places still to be given a suit, after all explicit cards are known
-        i = 0
-        while i < len(packed):
-            rank = RANKS.find(packed[i].upper())
-            if rank >= 0 and (i + 1 == len(packed) or packed[i + 1].lower() not in SUITS):
-                bare.append(len(cards))
-                cards.append(rank * 4)
-                i += 1
-            else:
-                cards.append(parse_card(packed[i : i + 2]))
-                i += 2
-        for place in bare:
-            taken = {card for j, card in enumerate(cards) if j not in bare or j < place}
-            choices = [c for c in self.cards if rank_of(c) == rank_of(cards[place]) and c not in taken]
-            if not choices:
-                raise UsageError(f"there is no {RANKS[rank_of(cards[place])]} left in the deck for '{text}'")
-            cards[place] = choices[0]
-        self.verify(cards)
-        return tuple(cards)
+        return self.parse_parts([text], suits_matter=suits_matter)[0]
+
+    def parse_parts(self, texts: Sequence[str], *, suits_matter: bool = True) -> list[tuple[int, ...]]:
+        """Read several rows of cards, such as a hand and a board, that share no card; see `parse`."""
+        parts = [list(_read_cards(text)) for text in texts]
+        taken = {card for part in parts for card, has_suit in part if has_suit}
+        read: list[tuple[int, ...]] = []
+        for text, part in zip(texts, parts, strict=True):
+            cards = []
+            for card, has_suit in part:
+                if not has_suit:
+                    card = self._first_of_rank(card, taken, text, suits_matter)
+                    taken.add(card)
+                cards.append(card)
+            read.append(tuple(cards))
+        self.verify([card for part in read for card in part])
+        return read
+
+    def _first_of_rank(self, card: int, taken: set[int], text: str, suits_matter: bool) -> int:
+        """Return the first card of a bare rank that is left in the deck."""
+        rank = RANKS[rank_of(card)]
+        if suits_matter and self.num_suits > 1:
+            raise UsageError(
+                f"'{text}' gives the rank {rank} without a suit: suits matter here, so every card must have "
+                f"one of {self.suits}, as in '{rank}{self.suits[-1]}'"
+            )
+        for choice in self.cards:
+            if rank_of(choice) == rank_of(card) and choice not in taken:
+                return choice
+        raise UsageError(f"'{text}' needs more cards of the rank {rank} than this deck has left")
 
     def verify(self, cards: Sequence[int]) -> None:
         """Refuse cards that are not in the deck or occur twice."""
@@ -189,6 +204,20 @@ class Deck:
         self.verify(cards)
         positions = sorted(self.position[card] for card in cards)
         return sum(comb(position, i + 1) for i, position in enumerate(positions))
+
+
+def _read_cards(text: str) -> Iterator[tuple[int, bool]]:
+    """Yield each card of a text and whether its suit is given; a bare rank comes as its card of clubs."""
+    packed = "".join(text.replace(",", " ").split())
+    i = 0
+    while i < len(packed):
+        rank = RANKS.find(packed[i].upper())
+        if rank >= 0 and (i + 1 == len(packed) or packed[i + 1].lower() not in SUITS):
+            yield rank * 4, False
+            i += 1
+        else:
+            yield parse_card(packed[i : i + 2]), True
+            i += 2
 
 
 @lru_cache(maxsize=32)

@@ -413,15 +413,10 @@ def _show_hand(
     from errai.abstraction.describe import features_of, members, profile, round_name
     from errai.abstraction.features.hands import HandClasses
 
-    cards = np.array([found.game.deck.parse(hand + board)], dtype=np.uint8)
-    num_board = len(found.game.deck.parse(board))
-    if cards.shape[1] - num_board != found.game.num_hole_cards:
-        raise UsageError(
-            f"'{hand}' is not a hand of '{found.game.name}': "
-            f"{found.game.num_hole_cards} hole cards are allowed"
-        )
+    hole, public = found.game.parse_deal(hand, board)
+    cards = np.array([hole + public], dtype=np.uint8)
     classes = HandClasses(found.game)
-    r = classes.round_of_board(num_board)
+    r = found.game.round_of_board(len(public))
     bucket = int(found.buckets(cards, r, player)[0])
     features = features_of(found)
     profiles: dict[str, Profile] = {}

@@ -153,6 +153,51 @@ class PokerRules:
         """Return how many public cards lie on the table in a round."""
         return sum(self.num_board_cards[: round_index + 1])
 
+    def round_of_board(self, num_cards: int) -> int:
+        """Return the last round with so many public cards."""
+        rounds = [r for r in range(self.num_rounds) if self.num_board_cards_by(r) == num_cards]
+        if not rounds:
+            sizes = sorted({self.num_board_cards_by(r) for r in range(self.num_rounds)})
+            raise UsageError(
+                f"a board of {num_cards} cards does not belong to a round of '{self.name}': "
+                f"expected {' or '.join(map(str, sizes))} cards"
+            )
+        return rounds[-1]
+
+    def parse_deal(
+        self, hand: str, board: str = "", round_index: int | None = None
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Read a player's hole cards and the board, which must fit the game and share no card.
+
+        Args:
+            hand: the hole cards as text; ranks alone will do where suits do not matter.
+            board: the public cards in the order of their deals.
+            round_index: the round that the board must belong to; any round without it.
+        """
+        hole, public = self.deck.parse_parts([hand, board], suits_matter=self.suits_matter)
+        if len(hole) != self.num_hole_cards:
+            raise UsageError(
+                f"'{hand}' is not a hand of '{self.name}': expected {self.num_hole_cards} cards, "
+                f"not {len(hole)}"
+            )
+        self._verify_board(board, public, round_index)
+        return hole, public
+
+    def parse_board(self, board: str, round_index: int | None = None) -> tuple[int, ...]:
+        """Read a board alone; see `parse_deal`."""
+        public = self.deck.parse(board, suits_matter=self.suits_matter)
+        self._verify_board(board, public, round_index)
+        return public
+
+    def _verify_board(self, board: str, cards: tuple[int, ...], round_index: int | None) -> None:
+        if round_index is None:
+            self.round_of_board(len(cards))
+        elif len(cards) != (expected := self.num_board_cards_by(round_index)):
+            raise UsageError(
+                f"the board '{board}' has {len(cards)} cards: expected {expected} at this point of "
+                f"'{self.name}'"
+            )
+
     def num_hands(self) -> int:
         """Return the number of private hands."""
         return self.deck.num_hands(self.num_hole_cards)

@@ -24,7 +24,7 @@ from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.strategy.played import BucketLookup, BucketPlay, Play
-from errai.strategy.strategy import action_names, find_node, normalised, verified_cards
+from errai.strategy.strategy import action_names, find_node, normalised
 from errai.tables.bucket_layout import BucketLayout, bucket_layout
 from errai.tables.layout import Floats
 from errai.tree.buckets import CardAbstraction
@@ -110,7 +110,8 @@ class BucketStrategy:
         """Return the probability of each action of the player to act; arguments as for any strategy."""
         node = find_node(self.tree, betting)
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-        cards = verified_cards(self.game, round_index, hand, board)
+        hole, public = self.game.parse_deal(hand, board, round_index)
+        cards = [*hole, *public]
         is_bucketed = bool(self.layout.bucketed[player, round_index])
         if is_bucketed:
             row = int(

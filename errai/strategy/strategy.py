@@ -54,8 +54,8 @@ class Strategy:
         """
         node = find_node(self.tree, betting)
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-        cards, num_hole = verified_cards(self.game, round_index, hand, board), self.game.num_hole_cards
-        board_number, cell = find_cell(self.tree, player, round_index, cards[:num_hole], cards[num_hole:])
+        hole, public = self.game.parse_deal(hand, board, round_index)
+        board_number, cell = find_cell(self.tree, player, round_index, hole, public)
         weights = self.weights(player, node, board_number)[:, cell]
         return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
 
@@ -153,18 +153,6 @@ def find_cell(
     board_number = int(tree.cells.links.round_board[round_index]) + found.board_index
     renamed = found.card_permutation[list(hole)].tolist()
     return board_number, tree.cells.find_cell(player, board_number, renamed)
-
-
-def verified_cards(game: PokerRules, round_index: int, hand: str, board: str) -> list[int]:
-    """Return hole cards and board that are given as text, refusing those that do not fit a round."""
-    cards = list(game.deck.parse(hand + board))
-    num_hole, num_board = game.num_hole_cards, game.num_board_cards_by(round_index)
-    if len(cards) != num_hole + num_board:
-        raise UsageError(
-            f"'{hand}' and board '{board}' do not fit round {round_index + 1} of '{game.name}': "
-            f"{num_hole} hole cards and {num_board} board cards are allowed"
-        )
-    return cards
 
 
 def normalised(weights: Floats) -> npt.NDArray[np.float64]:

@@ -55,12 +55,7 @@ def strategy_tables(strategy: Strategy, betting: str = "", board: str = "") -> I
     node = find_node(strategy.tree, betting)
     round_index = int(strategy.tree.betting.round[node])
     num_cards = game.num_board_cards_by(round_index)
-    cards = game.deck.parse(board)
-    if cards and len(cards) != num_cards:
-        raise UsageError(
-            f"the board '{board}' does not fit round {round_index + 1} of '{game.name}': "
-            f"{num_cards} cards are allowed"
-        )
+    cards = game.parse_board(board, round_index) if board.strip() else ()
     if cards or not num_cards:
         yield _table(strategy, node, betting, np.array(cards, dtype=np.uint8))
         return

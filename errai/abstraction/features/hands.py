@@ -49,17 +49,6 @@ class HandClasses:
             )
         return self.rules.num_board_cards_by(round_index)
 
-    def round_of_board(self, num_cards: int) -> int:
-        """Return the last round with so many public cards."""
-        rounds = [r for r in range(self.num_rounds) if self.num_board_cards(r) == num_cards]
-        if not rounds:
-            allowed = sorted({self.num_board_cards(r) for r in range(self.num_rounds)})
-            raise UsageError(
-                f"a board of {num_cards} cards does not belong to a round of '{self.rules.name}': "
-                f"{', '.join(map(str, allowed))} cards are allowed"
-            )
-        return rounds[-1]
-
     @cached_property
     def hands(self) -> npt.NDArray[np.uint8]:
         """All hole cards in the one order of hands: uint8[H, hole cards]."""

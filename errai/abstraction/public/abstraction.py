@@ -181,12 +181,9 @@ class PublicAbstraction:
 
     def bucket(self, hand: str, board: str = "", player: int = 0) -> int:
         """Return the bucket of a hand on a board, both as text, the board in dealt order."""
-        num_hole = self.game.num_hole_cards
-        if (num_given := len(self.game.deck.parse(hand))) != num_hole:
-            raise UsageError(f"'{hand}' has {num_given} cards: a hand of '{self.game.name}' has {num_hole}")
-        cards = self.game.deck.parse(hand + board)  # together, so that bare ranks become different cards
-        buckets = self.buckets_on_board(np.array(cards[num_hole:], dtype=np.uint8), player)
-        return int(buckets[self.game.deck.hand_index(cards[:num_hole])])
+        hole, public = self.game.parse_deal(hand, board)
+        buckets = self.buckets_on_board(np.array(public, dtype=np.uint8), player)
+        return int(buckets[self.game.deck.hand_index(hole)])
 
     def buckets_on_board(self, board: npt.NDArray[np.uint8], player: int = 0) -> Numbers:
         """Return the bucket of every hand of the one hand order: int64[H], -1 where it shares a card.
@@ -197,7 +194,7 @@ class PublicAbstraction:
         """
         self._verify_player(player)
         board = np.ascontiguousarray(board, dtype=np.uint8)
-        round_index = self.classes.round_of_board(len(board))
+        round_index = self.game.round_of_board(len(board))
         self.game.deck.verify(board.tolist())
         hands = self.classes.hands
         buckets = np.full(len(hands), NO_BUCKET, dtype=np.int64)
