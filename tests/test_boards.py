@@ -251,9 +251,9 @@ def test_rounds_are_built_when_asked():
 
 def test_bad_input_is_named():
     boards = CanonicalBoards((3, 1))
-    with pytest.raises(UsageError, match="row 0 holds 2c twice"):
+    with pytest.raises(UsageError, match="row 0: the card 2c occurs twice"):
         boards.canonicalise([0, 1, 0], 0)
-    with pytest.raises(UsageError, match="row 1 holds the card number 52"):
+    with pytest.raises(UsageError, match="row 1: 52 is not a card"):
         boards.canonicalise_many([[0, 1, 2], [0, 1, 52]], 0)
     with pytest.raises(UsageError, match="a row has 4 cards"):
         boards.canonicalise([0, 1, 2], 1)

@@ -260,7 +260,7 @@ BAD = [
     (["show", "bluff-1-1", "1-7"], "'1-7' is illegal at position 0, action '1-7'"),
     (["equity", "AsAh"], "Missing argument"),
     (["equity", "AsAx", "KsKh"], "'AsAx' is not an item of a range"),
-    (["equity", "AsAs", "KsKh"], "'AsAs' is not a hand: it has the card As twice"),
+    (["equity", "AsAs", "KsKh"], "the card As occurs twice in 'AsAs'"),
     (["equity", "", "KsKh"], "the range is empty"),
     (["equity", "AA,", "KK"], "has nothing between two commas"),
     (["equity", "AA:2", "KK"], "'AA:2' has the weight '2': a weight is a number of 0 to 1"),

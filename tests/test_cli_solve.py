@@ -96,7 +96,7 @@ def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
         (["solve", "leduc", "--discount", "1,2,3"], "'cfr+' takes no discount exponents"),
         (["solve", "leduc", "--algorithm", "best"], "'best' is not an algorithm"),
         (["solve", "leduc", "--delay", "-1"], "a delay of -1 iterations is impossible"),
-        (["solve", "leduc", "--threads", "0"], "0 threads are impossible"),
+        (["solve", "leduc", "--threads", "0"], "the number of threads must be 1 or more, not 0"),
         (["solve", "leduc", "--dtype", "int8"], "tables of 'int8' are impossible"),
         (["solve", "leduc", "--max-raises", "2"], "go with --bets"),
         (["solve", "leduc", "--resume"], "--resume goes on with the run in --out, which is missing"),

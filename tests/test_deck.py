@@ -61,7 +61,7 @@ def test_bare_ranks() -> None:
         LEDUC.parse("KKK", suits_matter=False)
     with pytest.raises(UsageError, match="'K' needs more cards of the rank K"):
         kuhn.parse_parts(["K", "K"])
-    with pytest.raises(UsageError, match="As is not in this deck, which has the ranks JQK and suits hs"):
+    with pytest.raises(UsageError, match="As is not in this deck of the ranks JQK and suits hs"):
         LEDUC.parse("As")
 
 
@@ -103,7 +103,7 @@ def test_holdem_hand_numbers() -> None:
 
 
 def test_numbers_that_are_no_cards() -> None:
-    with pytest.raises(UsageError, match="77 is not the number of a card: 0 to 51 are allowed"):
+    with pytest.raises(UsageError, match="77 is not a card: expected a number from 0 to 51"):
         FULL_DECK.verify([77])
 
 

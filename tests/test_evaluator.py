@@ -178,11 +178,11 @@ def test_tables_fit_the_second_level_cache():
 @pytest.mark.parametrize(
     ("cards", "message"),
     [
-        ([[0, 1, 2, 3, 4], [0, 1, 2, 3, 52]], "row 1 of the cards has 52: cards are the numbers 0 to 51"),
-        ([[0, -1]], "row 0 of the cards has -1: cards are the numbers 0 to 51"),
-        ([[300, 1]], "row 0 of the cards has 300: cards are the numbers 0 to 51"),
-        ([[0, 1], [51, 51], [3, 3]], "row 1 of the cards has As twice: cards must differ"),
-        ([8, 5, 8], "row 0 of the cards has 4c twice: cards must differ"),
+        ([[0, 1, 2, 3, 4], [0, 1, 2, 3, 52]], "row 1: 52 is not a card: expected a number from 0 to 51"),
+        ([[0, -1]], "row 0: -1 is not a card: expected a number from 0 to 51"),
+        ([[300, 1]], "row 0: 300 is not a card: expected a number from 0 to 51"),
+        ([[0, 1], [51, 51], [3, 3]], "row 1: the card As occurs twice in"),
+        ([8, 5, 8], "row 0: the card 4c occurs twice in"),
         (list(range(8)), "hands of 8 cards cannot be evaluated: 1 to 7 cards are allowed"),
         ([], "hands of 0 cards cannot be evaluated: 1 to 7 cards are allowed"),
         ([0.5, 1.0], "the cards are float64 of shape"),
@@ -237,8 +237,8 @@ def test_three_card_twin():
 @pytest.mark.parametrize(
     ("cards", "message"),
     [
-        ([[0, 1, 2], [3, 4, 4]], "row 1 of the cards has 3c twice"),
-        ([[0, 1, 52]], "row 0 of the cards has 52"),
+        ([[0, 1, 2], [3, 4, 4]], "row 1: the card 3c occurs twice"),
+        ([[0, 1, 52]], "row 0: 52 is not a card"),
         ([[0, 1]], "hands of 2 cards have no three-card strength: exactly 3 are allowed"),
     ],
 )
@@ -263,9 +263,9 @@ def test_hands_on_board(num_board_cards, num_hole_cards):
     [
         ([0, 1, 2, 3, 4, 5], [[6, 7]], "6 cards are no board: one row of 0 to 5 cards is allowed"),
         ([[0], [1]], [[6, 7]], "2 cards are no board: one row of 0 to 5 cards is allowed"),
-        ([0, 0, 1], [[6, 7]], "row 0 of the cards has 2c twice"),
-        ([0, 99, 1], [[6, 7]], "row 0 of the cards has 99"),
-        ([0, 1, 2], [[6, 7], [8, 8]], "row 1 of the cards has 4c twice"),
+        ([0, 0, 1], [[6, 7]], "row 0: the card 2c occurs twice"),
+        ([0, 99, 1], [[6, 7]], "row 0: 99 is not a card"),
+        ([0, 1, 2], [[6, 7], [8, 8]], "row 1: the card 4c occurs twice"),
         ([0, 1, 2], [[6, 7, 8]], "hands of 3 cards are not allowed here: 1 or 2 cards are"),
     ],
 )

@@ -254,12 +254,12 @@ def test_strided_and_empty_input():
 def test_bad_deals_are_named(indexer):
     deals = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [9, 10, 11, 12, 13]], dtype=np.uint8)
     deals[1, 4] = 5
-    with pytest.raises(UsageError, match="row 1 holds 3d twice"):
+    with pytest.raises(UsageError, match="row 1: the card 3d occurs twice"):
         indexer.index(deals, 1)
     for dtype, card in ((np.uint8, 52), (np.uint8, 255), (np.int64, -1), (np.int64, 300)):
         bad = deals.astype(dtype)
         bad[1, 4] = card
-        with pytest.raises(UsageError, match=f"row 1 holds the card number {card}"):
+        with pytest.raises(UsageError, match=f"row 1: {card} is not a card"):
             indexer.index(bad, 1)
     with pytest.raises(UsageError, match=r"shape \(3, 4\) do not fit round 1 of \(2, 3\): a row has 5 cards"):
         indexer.index(deals[:, :4], 1)
@@ -272,9 +272,9 @@ def test_bad_deals_are_named(indexer):
 @pytest.mark.parametrize("indexer_type", [HandIndexer, RankIndexer])
 def test_cards_outside_a_short_deck(indexer_type):
     indexer = indexer_type((1, 1), LEDUC_DECK)
-    with pytest.raises(UsageError, match="row 0 holds Ac, which is not in this deck of the ranks JQK"):
+    with pytest.raises(UsageError, match="row 0: Ac is not in this deck of the ranks JQK"):
         indexer.index([[48, 47]], 1)
-    with pytest.raises(UsageError, match="row 1 holds Jc"):
+    with pytest.raises(UsageError, match="row 1: Jc is not in this deck"):
         indexer.index([[47, 46], [47, 36]], 1)
 
 

@@ -334,7 +334,7 @@ ONES = np.ones(10, dtype=np.uint16)
         ),
         (
             lambda: cluster(POINTS, ONES, 2, Metric.L1, num_threads=0),
-            "0 threads are impossible: 1 or more are allowed",
+            "the number of threads must be 1 or more, not 0",
         ),
         (
             lambda: cluster(POINTS, ONES[1:], 2, Metric.L1),

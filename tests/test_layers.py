@@ -27,7 +27,7 @@ LAYERS = [
     "experiments",
 ]
 RIM = ["web", "cli"]
-GROUND = {"array_file", "errors", "folder_lock", "kernels", "memory"}
+GROUND = {"array_file", "errors", "folder_lock", "kernels", "memory", "workers"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

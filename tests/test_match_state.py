@@ -147,14 +147,14 @@ def test_the_parts_of_a_match_state():
         (LIMIT, "MATCHSTATE:0:0::Td As|", "are wrong at 'Td As': 2 cards written as 'As' are needed"),
         (LIMIT, "MATCHSTATE:0:0::TdXx|", "are wrong at 'TdXx': 'Xx' is not a card"),
         (LIMIT, "MATCHSTATE:0:0::TdTd|", "are wrong at 'TdTd': the card Td occurs twice"),
-        (LIMIT, "MATCHSTATE:0:0::TdAs|KdAs", "the card As is dealt twice"),
-        (LIMIT, "MATCHSTATE:0:0:cc/:TdAs|/Td3c4c", "the card Td is dealt twice"),
+        (LIMIT, "MATCHSTATE:0:0::TdAs|KdAs", "the card As occurs twice"),
+        (LIMIT, "MATCHSTATE:0:0:cc/:TdAs|/Td3c4c", "the card Td occurs twice"),
         (LIMIT, "MATCHSTATE:0:0:cc/:TdAs|/3c4c", "are wrong at '3c4c': 3 cards written as 'As' are needed"),
         (LIMIT, "MATCHSTATE:0:0::|TdAs", "the hole cards of position 0 are hidden from itself"),
         (
             LEDUC,
             "MATCHSTATE:0:0::Js|",
-            "Js is no card of this deck, which has the ranks QKA and the suits hs",
+            "Js is not in this deck of the ranks QKA and suits hs",
         ),
         (LIMIT, "MATCHSTATE:0:0::TdAs|\n\n", "cards written as 'As' are needed|is not a card"),
     ],
@@ -274,7 +274,7 @@ def test_records_refuse_cards_that_do_not_fit():
         MatchState(0, 0, betting, ((0,), None), (4, 5, 6))
     with pytest.raises(UsageError, match="hole cards of 3 players are given, where 2 play"):
         MatchState(0, 0, betting, ((0, 1), None, None), (4, 5, 6))
-    with pytest.raises(UsageError, match="the number 77 is no card"):
+    with pytest.raises(UsageError, match="77 is not a card"):
         MatchState(0, 0, betting, ((0, 77), None), (4, 5, 6))
     with pytest.raises(UsageError, match="the hand number -1 is impossible"):
         MatchState(0, -1, betting, ((0, 1), None), (4, 5, 6))

@@ -369,7 +369,7 @@ def test_the_manifest_says_what_it_is(tmp_path):
         ({"special_round": 0}, r"round 0 of 'holdem-16' deals no public card"),
         ({"special_round": 2}, r"boards are clustered: round 2 of 'holdem-16' has"),
         ({"only": [9]}, r"cluster 9 does not exist"),
-        ({"num_threads": 0}, r"0 threads are impossible"),
+        ({"num_threads": 0}, r"the number of threads must be 1 or more, not 0"),
     ],
 )
 def test_bad_builds_are_refused(options, sentence):

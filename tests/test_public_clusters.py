@@ -336,7 +336,7 @@ def test_bad_tables_are_refused():
         buckets_of_classes(np.zeros(5, dtype=np.int32), deals("leduc"), 1)
     with pytest.raises(UsageError, match=r"sum to 3 to 4: equal sums of 1 to 65535 private hands"):
         public_differences(np.array([[1, 2], [2, 2]], dtype=np.uint16))
-    with pytest.raises(UsageError, match=r"0 threads are impossible"):
+    with pytest.raises(UsageError, match=r"the number of threads must be 1 or more, not 0"):
         public_differences(np.array([[1, 2], [2, 1]], dtype=np.uint16), num_threads=0)
     with pytest.raises(UsageError, match=r"cluster 3 does not exist: there are the clusters 0 to 2"):
         cluster_public_boards(random_distances(0, 4, 5), 3).boards(3)

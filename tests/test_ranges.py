@@ -130,7 +130,7 @@ SPAN = "is not a span: both ends must be pairs, or have one high card"
         ("  ", "the range is empty: allowed are '88'"),
         ("AA,,KK", "the range 'AA,,KK' has nothing between two commas or at an end"),
         ("AA,", "the range 'AA,' has nothing between two commas or at an end"),
-        ("AhAh", "'AhAh' is not a hand: it has the card Ah twice"),
+        ("AhAh", "the card Ah occurs twice in 'AhAh'"),
         ("AKx", "'AKx' is not an item of a range: allowed are '88'"),
         ("1010", "'1010' is not an item of a range: allowed are '88'"),
         ("A", "'A' is not an item of a range: allowed are '88'"),
@@ -178,7 +178,7 @@ def test_bad_weights_are_refused(weights, message):
 
 
 def test_remove_blocked_refuses_what_is_no_card():
-    with pytest.raises(UsageError, match=r"^52 is not a card: cards are the numbers 0 to 51"):
+    with pytest.raises(UsageError, match=r"^52 is not a card: expected a number from 0 to 51"):
         remove_blocked(np.ones(1326), [52])
 
 

@@ -137,6 +137,21 @@ def test_a_board_alone_must_fit_too() -> None:
         LIMIT.parse_board("As7d2c", 2)
 
 
+def test_games_that_deal_alike() -> None:
+    """Bets may differ; deck, deals and showdown may not."""
+    assert LIMIT.deals_like(NOLIMIT)
+    assert NOLIMIT.deals_like(LIMIT)
+    for changes in (
+        {"deck": Deck.top(12, 4)},
+        {"num_hole_cards": 1},
+        {"num_board_cards": (0, 3, 0, 2)},
+    ):
+        assert not LIMIT.deals_like(replace(LIMIT, **changes))
+    rhode_island = errai.load_game("rhode-island")
+    assert isinstance(rhode_island, PokerRules)
+    assert not rhode_island.deals_like(replace(rhode_island, showdown=Showdown.POKER))
+
+
 def test_big_blind_is_the_unit():
     units = {
         "kuhn": 1,

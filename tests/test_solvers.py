@@ -160,7 +160,7 @@ def test_a_rules_own_tables_are_checked_like_the_others() -> None:
         ({"algorithm": "dcfr", "discount": (1, 1, -1)}, "a discount with gamma -1.0 is impossible"),
         ({"algorithm": "dcfr", "discount": (1, 1)}, r"\(1, 1\) is not a possible discount|discount.2"),
         ({"algorithm": 7}, "7 is not an algorithm: cfr, .* or an object of a subclass"),
-        ({"num_threads": 0}, "0 threads are impossible"),
+        ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
     ],
 )
 def test_bad_options(options: dict[str, object], sentence: str) -> None:

@@ -29,6 +29,7 @@ from errai.abstraction.round_buckets import (
     RoundBuckets,
 )
 from errai.array_file import map_array, read_array, write_array, write_text
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.catalogue import describe_rules, restore_rules
 from errai.games.deals import Deals
@@ -117,19 +118,15 @@ class Abstraction:
             board: uint8[cards] in the order of the deals.
             player: position.
         """
-        hands = self.classes.hands
         round_index = self.game.round_of_board(len(board))
-        is_open = self.classes.is_open(board)
-        cards = np.empty((int(is_open.sum()), hands.shape[1] + len(board)), dtype=np.uint8)
-        cards[:, : hands.shape[1]] = hands[is_open]
-        cards[:, hands.shape[1] :] = board
-        found = np.full(len(hands), NO_BUCKET, dtype=np.int64)
-        found[is_open] = self._round(round_index, player).on_board(cards, np.flatnonzero(is_open))
+        cards, numbers = open_deals(self.game.deck, self.game.num_hole_cards, board)
+        found = np.full(len(self.classes.hands), NO_BUCKET, dtype=np.int64)
+        found[numbers] = self._round(round_index, player).on_board(cards, numbers)
         return found
 
     def verify_fits(self, rules: PokerRules) -> None:
         """Refuse a game with other cards."""
-        if HandClasses(rules).card_signature() != self.classes.card_signature():
+        if not rules.deals_like(self.game):
             raise UsageError(
                 f"the abstraction '{self.name}' was made for the cards of '{self.game.name}', "
                 f"which are not those of '{rules.name}'"

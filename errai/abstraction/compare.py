@@ -73,8 +73,7 @@ def compare_round(
     """
     if num_deals < 2:
         raise UsageError(f"{num_deals} deals are too few to compare: 2 or more are allowed")
-    classes = HandClasses(first.game)
-    if classes.card_signature() != HandClasses(second.game).card_signature():
+    if not first.game.deals_like(second.game):
         raise UsageError(
             f"'{first.name}' and '{second.name}' cannot be compared: the cards of '{first.game.name}' are "
             f"not those of '{second.game.name}'"

@@ -26,6 +26,7 @@ from errai.abstraction.population import random_deals
 from errai.abstraction.recipe import Method, Recipe
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RoundBuckets
 from errai.cards.deck import format_cards
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
@@ -386,7 +387,6 @@ def _rows_of(table: Array, bucket: int) -> Numbers:
 def _deals(rules: PokerRules, r: int, seed: int) -> Iterator[tuple[npt.NDArray[np.uint8], Numbers]]:
     """Yield the deals of a round's boards, and how often each counts: all of them or random boards."""
     classes, deals = HandClasses(rules), Deals(rules)
-    num_board = classes.num_board_cards(r)
     if has_few_boards(rules, r):
         public = deals.board_round(r)
         boards, weights = deals.boards.cards(public), deals.boards.weights(public)
@@ -394,14 +394,7 @@ def _deals(rules: PokerRules, r: int, seed: int) -> Iterator[tuple[npt.NDArray[n
         rng = np.random.Generator(np.random.PCG64(seed))
         boards = random_deals(classes, r, MOST_BOARDS, rng)[:, rules.num_hole_cards :]
         weights = np.ones(len(boards), dtype=np.int64)
-    hands = classes.hands
     for begin in range(0, len(boards), BOARDS_A_CHUNK):
-        some = boards[begin : begin + BOARDS_A_CHUNK]
-        cards = np.empty((len(some), len(hands), hands.shape[1] + num_board), dtype=np.uint8)
-        cards[:, :, : hands.shape[1]] = hands
-        cards[:, :, hands.shape[1] :] = some[:, np.newaxis]
-        is_open = np.ones(cards.shape[:2], dtype=bool)
-        for i in range(hands.shape[1]):
-            is_open &= (cards[:, :, i, np.newaxis] != cards[:, :, hands.shape[1] :]).all(axis=2)
-        weight = np.broadcast_to(weights[begin : begin + BOARDS_A_CHUNK, np.newaxis], is_open.shape)
-        yield cards[is_open], weight[is_open]
+        some = slice(begin, begin + BOARDS_A_CHUNK)
+        cards, place = open_deals(rules.deck, rules.num_hole_cards, boards[some])
+        yield cards, weights[some][place // len(classes.hands)]

@@ -1,17 +1,16 @@
 """The deals of a round with what recall asks of them: their bucket in the round before, class and weight."""
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.features import _features as kernels
-from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.round_buckets import RoundBuckets
-from errai.abstraction.workers import Progress, start_workers
+from errai.cards.hands import open_deals
 from errai.games.deals import Deals
+from errai.workers import Progress, start_workers
 
 BOARDS_A_CHUNK = 128
 DEALS_A_CHUNK = 100_000
@@ -47,19 +46,15 @@ def all_deals(
     size = deals.num_rows(r)
     parents, of_class = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     counted = np.zeros(size, dtype=np.uint16)
-    hand_cards = BoardSweep(classes, None, 0).hand_cards
     num_hole = classes.rules.num_hole_cards
     before = num_hole + classes.num_board_cards(r - 1)
-    room = comb(classes.rules.deck.size - boards.shape[1], num_hole)
 
     def work(begin: int, end: int) -> None:
-        cards = np.empty(((end - begin) * room, num_hole + boards.shape[1]), dtype=np.uint8)
-        place = np.empty(len(cards), dtype=np.int64)
-        kernels.open_deals(boards[begin:end], hand_cards, num_hole, cards, place)
+        cards, place = open_deals(classes.rules.deck, num_hole, boards[begin:end])
         index = deals.rows.index(cards, row_round)
         parents[index] = parent.of_deals(np.ascontiguousarray(cards[:, :before]))
         of_class[index] = classes.index(cards, r)
-        kernels.count_deals(index, place, len(hand_cards), weights[begin:end], counted)
+        kernels.count_deals(index, place, len(classes.hands), weights[begin:end], counted)
 
     with start_workers(num_threads) as workers:
         for _ in workers.map(work, len(boards), BOARDS_A_CHUNK, Progress(None, len(boards))):

@@ -55,7 +55,7 @@ def parse_cards(text: str) -> tuple[int, ...]:
     """
     packed = "".join(text.replace(",", " ").split())
     cards = tuple(parse_card(packed[i : i + 2]) for i in range(0, len(packed), 2))
-    verify_distinct(cards)
+    FULL_DECK.verify(cards)
     return cards
 
 
@@ -71,15 +71,6 @@ def format_cards(cards: Iterable[int]) -> str:
     'AsKd'
     """
     return "".join(format_card(int(card)) for card in cards)
-
-
-def verify_distinct(cards: Sequence[int]) -> None:
-    """Refuse a card that occurs twice, by name."""
-    seen: set[int] = set()
-    for card in cards:
-        if card in seen:
-            raise UsageError(f"the card {format_card(card)} occurs twice in '{format_cards(cards)}'")
-        seen.add(card)
 
 
 @dataclass(frozen=True)
@@ -179,17 +170,26 @@ class Deck:
                 return choice
         raise UsageError(f"'{text}' needs more cards of the rank {rank} than this deck has left")
 
-    def verify(self, cards: Sequence[int]) -> None:
-        """Refuse cards that are not in the deck or occur twice."""
+    def verify(self, cards: Sequence[int], where: str = "") -> None:
+        """Refuse cards that are not in the deck or occur twice.
+
+        Args:
+            cards: their numbers.
+            where: words before the sentence, such as `row 3: `.
+        """
         for card in cards:
             if not 0 <= card < NUM_CARDS:
-                raise UsageError(f"{card} is not the number of a card: 0 to {NUM_CARDS - 1} are allowed")
+                raise UsageError(f"{where}{card} is not a card: expected a number from 0 to {NUM_CARDS - 1}")
             if card not in self.position:
                 raise UsageError(
-                    f"{format_card(card)} is not in this deck, which has the ranks {self.ranks} "
+                    f"{where}{format_card(card)} is not in this deck of the ranks {self.ranks} "
                     f"and suits {self.suits}"
                 )
-        verify_distinct(cards)
+        for place, card in enumerate(cards):
+            if card in cards[:place]:
+                raise UsageError(
+                    f"{where}the card {format_card(card)} occurs twice in '{format_cards(cards)}'"
+                )
 
     def num_hands(self, num_cards: int) -> int:
         """Return the number of combinations of `num_cards` cards of this deck."""
@@ -202,8 +202,32 @@ class Deck:
     def hand_index(self, cards: Sequence[int]) -> int:
         """Return the number of a hand, given its cards in any order, in the order of `hands`."""
         self.verify(cards)
-        positions = sorted(self.position[card] for card in cards)
-        return sum(comb(position, i + 1) for i, position in enumerate(positions))
+        return int(self.hand_indices(np.array([cards], dtype=np.uint8))[0])
+
+    def hand_indices(self, hands: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Return the numbers of many hands, int64[N].
+
+        Args:
+            hands: integers[N, cards], all different within a row, in any order; they are not verified.
+        """
+        positions = np.sort(self._position_of_card[hands], axis=1)
+        numbers = np.zeros(len(hands), dtype=np.int64)
+        for i in range(positions.shape[1]):
+            numbers += _binomials(self.size, i + 1)[positions[:, i]]
+        return numbers
+
+    def is_open(self, num_cards: int, board: Iterable[int]) -> npt.NDArray[np.bool_]:
+        """Return which hands share no card with a board, bool[num_hands], in the order of `hands`."""
+        seen = np.zeros(NUM_CARDS, dtype=bool)
+        seen[[int(card) for card in board]] = True
+        return np.logical_not(seen[self.hands(num_cards)].any(axis=1))
+
+    @cached_property
+    def _position_of_card(self) -> npt.NDArray[np.int64]:
+        """Where each of the 52 cards stands in `cards`; 0 for those that are not in the deck."""
+        positions = np.zeros(NUM_CARDS, dtype=np.int64)
+        positions[list(self.cards)] = np.arange(self.size)
+        return positions
 
 
 def _read_cards(text: str) -> Iterator[tuple[int, bool]]:
@@ -218,6 +242,12 @@ def _read_cards(text: str) -> Iterator[tuple[int, bool]]:
         else:
             yield parse_card(packed[i : i + 2]), True
             i += 2
+
+
+@lru_cache(maxsize=32)
+def _binomials(size: int, k: int) -> npt.NDArray[np.int64]:
+    """Return n over k for all n below a size."""
+    return np.array([comb(n, k) for n in range(size)], dtype=np.int64)
 
 
 @lru_cache(maxsize=32)

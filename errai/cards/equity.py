@@ -70,12 +70,9 @@ class Equity:
 def _suit_permutations() -> tuple[tuple[tuple[int, ...], ...], Int64s]:
     """Return the 24 suit permutations, and int64[24, 1326]: the number of each hand's image."""
     suit_images = tuple(permutations(range(NUM_SUITS)))
-    low, high = FULL_DECK.hands(2).astype(np.int64).T
-    hand_images = np.empty((len(suit_images), NUM_HANDS), dtype=np.int64)
-    for g, images in enumerate(suit_images):
-        a, b = ((cards & ~3) + np.array(images)[cards & 3] for cards in (low, high))
-        hand_images[g] = np.maximum(a, b) * (np.maximum(a, b) - 1) // 2 + np.minimum(a, b)
-    return suit_images, hand_images
+    hands = FULL_DECK.hands(2).astype(np.int64)
+    renamed = ((hands & ~3) + np.array(images)[hands & 3] for images in suit_images)
+    return suit_images, np.stack([FULL_DECK.hand_indices(images) for images in renamed])
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.cards import _evaluator as kernels
-from errai.cards.deck import NUM_CARDS, NUM_RANKS, format_card
+from errai.cards.deck import FULL_DECK, NUM_CARDS, NUM_RANKS
 from errai.errors import UsageError
 
 HIGH_CARD = 0
@@ -218,12 +218,7 @@ def _as_rows(cards: npt.ArrayLike, what: str) -> npt.NDArray[np.uint8]:
 def _raise_for_row(cards: npt.ArrayLike, row: int) -> None:
     """Say what is wrong with a row that a kernel has refused."""
     array: npt.NDArray[Any] = np.atleast_2d(np.asarray(cards))
-    numbers = [int(card) for card in array[row]]
-    for place, card in enumerate(numbers):
-        if not 0 <= card < NUM_CARDS:
-            raise UsageError(f"row {row} of the cards has {card}: cards are the numbers 0 to {NUM_CARDS - 1}")
-        if card in numbers[:place]:
-            raise UsageError(f"row {row} of the cards has {format_card(card)} twice: cards must differ")
+    FULL_DECK.verify([int(card) for card in array[row]], f"row {row}: ")
     raise AssertionError(f"row {row} was refused without a fault")
 
 

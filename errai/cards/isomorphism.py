@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.cards import _isomorphism as kernels
-from errai.cards.deck import FULL_DECK, NUM_CARDS, RANKS, SUITS, Deck, format_card
+from errai.cards.deck import FULL_DECK, NUM_CARDS, RANKS, SUITS, Deck
 from errai.errors import UsageError
 
 MAX_CARDS = 7
@@ -133,18 +133,7 @@ class RoundIndexer(ABC):
         """Say what is wrong with the deal in a row; nothing is when the row is -1."""
         if row < 0:
             return
-        seen = set()
-        for card in deals[row].tolist():
-            if not 0 <= card < NUM_CARDS:
-                raise UsageError(f"row {row} holds the card number {card}: cards are 0 to {NUM_CARDS - 1}")
-            if card not in self.deck.position:
-                raise UsageError(
-                    f"row {row} holds {format_card(card)}, which is not in this deck of the ranks "
-                    f"{self.deck.ranks} and suits {self.deck.suits}"
-                )
-            if card in seen:
-                raise UsageError(f"row {row} holds {format_card(card)} twice: a deal has no card twice")
-            seen.add(card)
+        self.deck.verify(deals[row].tolist(), f"row {row}: ")
         raise AssertionError(f"row {row} was refused without a reason")
 
     def _dealt(self, round: int) -> Pattern:

@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from errai.cards.deck import FULL_DECK, NUM_CARDS, NUM_RANKS, RANKS, format_cards, parse_cards
+from errai.cards.deck import FULL_DECK, NUM_RANKS, RANKS, format_cards, parse_cards
 from errai.errors import UsageError
 
 NUM_HANDS = 1326
@@ -91,8 +91,6 @@ def _parse_hands(body: str, item: str) -> npt.NDArray[np.int64]:
     if body.lower() == EVERY_HAND:
         return np.arange(NUM_HANDS)
     if _HAND.fullmatch(body):
-        if body[:2].lower() == body[2:].lower():
-            raise UsageError(f"'{item}' is not a hand: it has the card {body[:2]} twice")
         return np.array([FULL_DECK.hand_index(parse_cards(body))])
     if body.endswith("+"):
         cells = _climb(_parse_cell(body[:-1].strip(), item))
@@ -258,8 +256,7 @@ def remove_blocked(weights: npt.ArrayLike, cards: str | Iterable[int]) -> Weight
         cards: as text (`"Qs7d2c"`) or as numbers of 0 to 51.
     """
     left = verify_weights(weights).copy()
-    for card in parse_cards(cards) if isinstance(cards, str) else cards:
-        if not 0 <= card < NUM_CARDS:
-            raise UsageError(f"{card} is not a card: cards are the numbers 0 to {NUM_CARDS - 1}")
-        left[(FULL_DECK.hands(2) == card).any(axis=1)] = 0.0
+    blocking = parse_cards(cards) if isinstance(cards, str) else list(cards)
+    FULL_DECK.verify(blocking)
+    left[~FULL_DECK.is_open(2, blocking)] = 0.0
     return left

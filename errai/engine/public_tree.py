@@ -25,7 +25,6 @@ from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
-from errai.memory import num_cores
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
 from errai.tables.subgame_layout import board_layout
 from errai.tree.bet_menu import BetMenu
@@ -35,6 +34,7 @@ from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_b
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
 from errai.tree.walk import WalkTree, first_board_round, walk_tree
+from errai.workers import verified_threads
 
 MAX_HOLE_CARDS = 2
 """Cells and the kernels of terminal values know hands of one and of two cards."""
@@ -201,15 +201,12 @@ class PublicTree:
             dtype: float32 or float64; by size without it.
             num_threads: all cores for large games without it. The same bits come out for any number.
         """
-        if num_threads is None:
-            num_threads = 1 if self.is_small else num_cores()
-        if num_threads < 1:
-            raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
+        threads = 1 if num_threads is None and self.is_small else verified_threads(num_threads)
         return Traversal(
             self.betting,
             self.cells,
             dtype or self.default_dtype,
-            num_threads,
+            threads,
             self.weights,
             plan=self.plan(dtype or self.default_dtype),
         )

@@ -13,7 +13,6 @@ sub-game of its own.
 
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
@@ -44,6 +43,7 @@ from errai.tables.layout import Floats, Tables
 from errai.tree.betting_tree import BettingTree
 from errai.tree.cells import Cells
 from errai.tree.walk import first_board_round, walk_tree
+from errai.workers import Workers
 
 NUM_SHARES = 64
 """Shares of the boards below a cut before the deal: enough for many threads to end at about one time."""
@@ -189,8 +189,8 @@ class Traversal:
         return sum(buffers.nbytes for buffers in self._buffers) + sum(array.nbytes for array in given)
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(len(self._buffers) - 1, thread_name_prefix="errai-walk")
+    def _workers(self) -> Workers:
+        return Workers(len(self._buffers) - 1)
 
     # Walks
 
@@ -315,8 +315,8 @@ class Traversal:
         if len(self._buffers) == 2:
             work(self._buffers[1])
         else:
-            for done in [self._pool.submit(work, buffers) for buffers in self._buffers[1:]]:
-                done.result()
+            below = self._buffers[1:]
+            self._workers.run(lambda thread, _: work(below[thread]), len(below), 1)
         for part_gains in gains:
             for table, gained in zip(tables.gain, part_gains, strict=True):
                 if gained is not table:
@@ -392,5 +392,5 @@ class Traversal:
 
     def close(self) -> None:
         """End the threads."""
-        if "_pool" in vars(self):
-            self._pool.shutdown()
+        if "_workers" in vars(self):
+            self._workers.close()

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from errai.cards.deck import NUM_CARDS, format_card
 from errai.cards.evaluator import evaluate, evaluate_three_card
 from errai.errors import UsageError
 from errai.games.betting import NOBODY, BettingState, is_legal
@@ -30,7 +29,7 @@ def showdown_strengths(rules: PokerRules, holes: Sequence[Sequence[int]], board:
     verify_count("board", board, sum(rules.num_board_cards))
     for hole in holes:
         verify_count("hand", hole, rules.num_hole_cards)
-        verify_cards(rules, (*hole, *board))
+        rules.deck.verify((*hole, *board))
     rank = evaluate if rules.showdown is Showdown.POKER else evaluate_three_card
     return [int(strength) for strength in rank([(*hole, *board) for hole in holes])] if holes else []
 
@@ -94,7 +93,7 @@ class HandState:
             )
         for hole in holes:
             verify_count("hand", hole, self.rules.num_hole_cards)
-        verify_cards(self.rules, [card for hole in holes for card in hole])
+        self.rules.deck.verify([card for hole in holes for card in hole])
 
     def can_deal_hole(self, holes: Sequence[Sequence[int]]) -> bool:
         """Return whether these hole cards may be dealt now."""
@@ -115,7 +114,7 @@ class HandState:
         if self.num_board_cards_due == 0:
             raise UsageError(f"no public cards are due: position {self.player} has to act")
         verify_count("deal of public cards", cards, self.num_board_cards_due)
-        verify_cards(self.rules, [*(card for hole in self.holes for card in hole), *self.board, *cards])
+        self.rules.deck.verify([*(card for hole in self.holes for card in hole), *self.board, *cards])
 
     def can_deal_board(self, cards: Sequence[int]) -> bool:
         """Return whether these public cards may be dealt now."""
@@ -199,18 +198,3 @@ def verify_count(what: str, cards: Sequence[int], needed: int) -> None:
     """Refuse too many or too few cards."""
     if len(cards) != needed:
         raise UsageError(f"a {what} of {len(cards)} cards is given, where {needed} are needed")
-
-
-def verify_cards(rules: PokerRules, cards: Sequence[int]) -> None:
-    """Refuse what is not a card of the deck, and cards that occur twice."""
-    seen = set()
-    for card in cards:
-        if card not in rules.deck.position:
-            name = format_card(card) if 0 <= card < NUM_CARDS else f"the number {card}"
-            raise UsageError(
-                f"{name} is no card of this deck, which has the ranks {rules.deck.ranks} "
-                f"and the suits {rules.deck.suits}"
-            )
-        if card in seen:
-            raise UsageError(f"the card {format_card(card)} is dealt twice")
-        seen.add(card)

@@ -20,7 +20,7 @@ from itertools import pairwise
 from errai.cards.deck import format_cards, parse_cards
 from errai.errors import UsageError
 from errai.games.betting import BettingState, replay
-from errai.games.hand import HandState, verify_cards, verify_count
+from errai.games.hand import HandState, verify_count
 from errai.games.rules import PokerRules
 
 MAX_HAND_NUMBER = 2**32 - 1
@@ -293,7 +293,7 @@ def _verify_record(state: BettingState, hand_number: int, holes: Holes, board: t
             f"a board of {len(board)} cards is given, "
             f"where the betting '{state.betting}' needs {rules.num_board_cards_by(state.round)}"
         )
-    verify_cards(rules, [*(card for hole in shown for card in hole), *board])
+    rules.deck.verify([*(card for hole in shown for card in hole), *board])
 
 
 def _verify_players(what: str, values: Sequence[object], num_players: int) -> None:

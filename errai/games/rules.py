@@ -149,6 +149,15 @@ class PokerRules:
         """Whether a flush can decide a showdown; if not, cards of one rank are interchangeable."""
         return self.showdown is Showdown.THREE_CARD or self.num_hole_cards + sum(self.num_board_cards) >= 5
 
+    def deals_like(self, other: "PokerRules") -> bool:
+        """Return whether another game deals the same cards in the same rounds and compares them alike."""
+        return (self.deck, self.num_hole_cards, self.num_board_cards, self.showdown) == (
+            other.deck,
+            other.num_hole_cards,
+            other.num_board_cards,
+            other.showdown,
+        )
+
     def num_board_cards_by(self, round_index: int) -> int:
         """Return how many public cards lie on the table in a round."""
         return sum(self.num_board_cards[: round_index + 1])

@@ -21,7 +21,7 @@ from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
-from errai.memory import available_memory, num_cores
+from errai.memory import available_memory
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
 from errai.strategy.played import Play, RulePlay
@@ -29,6 +29,7 @@ from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION
 from errai.tree.cells import game_cells_bytes
 from errai.tree.size import GameSize, game_size
+from errai.workers import verified_threads
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def estimate_by_subgames(
         plays: what each position plays.
         num_threads: all cores without it.
     """
-    threads = num_threads or num_cores()
+    threads = verified_threads(num_threads)
     response = subgames.SubgameResponse(tree, plays)
     board = response.num_boards // 2
     first_round, num_rounds = response.cut.round, tree.rules.num_rounds

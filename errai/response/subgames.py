@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import read_array, remove_temporaries, write_array
 from errai.engine.plan import Plan
 from errai.engine.public_tree import PublicTree
@@ -46,6 +45,7 @@ from errai.strategy.played import Play, join_plays
 from errai.tables.layout import Floats, Tables
 from errai.tree.cells import cells_below
 from errai.tree.subgame import boards_below, first_boards
+from errai.workers import Progress, start_workers
 
 SAVE_EVERY = 5
 """Boards in one file of what is done; a kill costs no more than these and those under way."""

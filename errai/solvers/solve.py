@@ -9,7 +9,6 @@ rule then turns into new tables (`errai.solvers.update_rules` says which rule do
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -32,6 +31,7 @@ from errai.response.results import Exploitability
 from errai.solvers.update_rules import AVERAGES, REGRETS, RULES, Update, UpdateRule, find_rule
 from errai.tables.layout import Floats
 from errai.tables.shards import NumberFormat, Shards
+from errai.workers import Workers
 
 PART_SLOTS = 1 << 16
 """A rule is applied to so many slots at a time: those of all its tables fit into a core's own cache."""
@@ -199,8 +199,8 @@ class Solver:
             return
         gains, played = pair
 
-        def apply_part(begin: int) -> None:
-            part = slice(begin, begin + PART_SLOTS)
+        def apply_part(begin: int, end: int) -> None:
+            part = slice(begin, end)
             own = {name: both[player][part] for name, both in self.tables.items()}
             update = Update(iteration, player, step, dict(own), gains[part], played[part])
             self.rule.apply(update)
@@ -210,17 +210,15 @@ class Solver:
             gains[part] = 0
             played[part] = 0
 
-        begins = range(0, len(gains), PART_SLOTS)
-        if len(begins) == 1 or self.walk.num_threads == 1:
-            for begin in begins:
-                apply_part(begin)
+        if len(gains) <= PART_SLOTS or self.walk.num_threads == 1:
+            for begin in range(0, len(gains), PART_SLOTS):
+                apply_part(begin, begin + PART_SLOTS)
         else:
-            for _ in self._pool.map(apply_part, begins):
-                pass
+            self._workers.run(apply_part, len(gains), PART_SLOTS)
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.walk.num_threads, thread_name_prefix="errai-rule")
+    def _workers(self) -> Workers:
+        return Workers(self.walk.num_threads)
 
     def measure(self, current: bool = False) -> Measurement:
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""

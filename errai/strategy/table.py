@@ -77,7 +77,7 @@ def _table(strategy: Strategy, node: int, betting: str, board: npt.NDArray[np.ui
     number = int(tree.cells.links.round_board[round_index]) + found.board_index
     hands = game.deck.hands(game.num_hole_cards)
     # Strongest cards first.
-    hands = hands[np.logical_not(np.isin(hands, board).any(axis=1))][::-1]
+    hands = hands[game.deck.is_open(game.num_hole_cards, board)][::-1]
     of_hand = tree.cells.cells_of_hands(player, number, found.card_permutation[hands])
     cells, firsts, counts = np.unique(of_hand, return_index=True, return_counts=True)
     order = np.argsort(firsts)

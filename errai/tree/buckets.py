@@ -215,21 +215,11 @@ def _verify_cards(rules: PokerRules, abstractions: AbstractionPair) -> None:
     for abstraction in abstractions:
         if abstraction is None:
             continue
-        if not _deals_alike(abstraction.game, rules):
+        if not rules.deals_like(abstraction.game):
             raise UsageError(
                 f"the abstraction '{abstraction.name}' is one of '{abstraction.game.name}', "
                 f"whose cards are not those of '{rules.name}'"
             )
-
-
-def _deals_alike(first: PokerRules, second: PokerRules) -> bool:
-    """Return whether two games deal the same cards in the same rounds and compare them alike."""
-    return (first.deck, first.num_hole_cards, first.num_board_cards, first.showdown) == (
-        second.deck,
-        second.num_hole_cards,
-        second.num_board_cards,
-        second.showdown,
-    )
 
 
 def _asked(

@@ -1,5 +1,6 @@
 """Slow, obvious twins of hand indexing and canonical boards: try every renaming and keep the smallest."""
 
+from collections.abc import Sequence
 from itertools import combinations, permutations, product
 
 from errai.cards.deck import SUITS, Deck
@@ -65,3 +66,16 @@ def rank_renamings(deck: Deck):
             for rank, image in zip(ranks, images, strict=True)
             for i, suit in enumerate(suits)
         }
+
+
+def open_deals(
+    hands: Sequence[Sequence[int]], boards: Sequence[Sequence[int]]
+) -> tuple[list[list[int]], list[int]]:
+    """Every hand that shares no card with a board, followed by the board; and board * hands + hand."""
+    found = [
+        ([*hand, *board], j * len(hands) + number)
+        for j, board in enumerate(boards)
+        for number, hand in enumerate(hands)
+        if not set(hand) & set(board)
+    ]
+    return [cards for cards, _ in found], [place for _, place in found]

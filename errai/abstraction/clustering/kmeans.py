@@ -38,8 +38,8 @@ from errai.abstraction.clustering.nearest import (
     padded_rows,
     verify_rows,
 )
-from errai.abstraction.workers import Progress, Report, Workers, start_workers
 from errai.errors import UsageError
+from errai.workers import Progress, Report, Workers, start_workers
 
 __all__ = ["Clustering", "Metric", "assign", "cluster", "cluster_large"]
 

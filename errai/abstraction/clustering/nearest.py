@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.clustering import _kmeans
-from errai.abstraction.workers import Progress, Workers, start_workers
 from errai.errors import UsageError
+from errai.workers import Progress, Workers, start_workers
 
 # Rows that one task works on: the same for any number of threads, so that the counts are the same, too.
 CHUNK_ROWS = 1 << 15

@@ -39,8 +39,8 @@ from errai.abstraction.clustering.kmeans import (
     verify_weights,
 )
 from errai.abstraction.clustering.nearest import Int64s, Metric, Rows, verify_rows
-from errai.abstraction.workers import Progress, Report, Workers, start_workers
 from errai.errors import UsageError
+from errai.workers import Progress, Report, Workers, start_workers
 
 CHUNK_ROWS = 1 << 10
 SEEDING_CHUNK_ROWS = 1 << 14

@@ -174,35 +174,6 @@ def sweep_boards(
 
 
 @kernel(fastmath=False)
-def open_deals(
-    boards,  # IN   uint8[J, K]
-    hand_cards,  # IN   uint8[H, 2]
-    num_hole,  # IN   int64  1 or 2
-    cards,  # OUT  uint8[*, num_hole + K]  hole cards and board of each open hand, board by board
-    place,  # OUT  int64[*]  board * H + hand of each
-):
-    """List the hands that each board leaves open; return how many they are."""
-    num_hands = hand_cards.shape[0]
-    one = np.int64(1)
-    n = 0
-    for j in range(boards.shape[0]):
-        seen = np.int64(0)
-        for k in range(boards.shape[1]):
-            seen |= one << np.int64(boards[j, k])
-        for hand in range(num_hands):
-            a, b = np.int64(hand_cards[hand, 0]), np.int64(hand_cards[hand, 1])
-            if ((seen >> a) | (seen >> b)) & 1:
-                continue
-            for k in range(num_hole):
-                cards[n, k] = hand_cards[hand, k]
-            for k in range(boards.shape[1]):
-                cards[n, num_hole + k] = boards[j, k]
-            place[n] = j * num_hands + hand
-            n += 1
-    return n
-
-
-@kernel(fastmath=False)
 def scatter_board_features(
     index,  # IN   int64[*]  class of each open hand
     place,  # IN   int64[*]  board * H + hand

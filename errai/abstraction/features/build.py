@@ -37,10 +37,11 @@ from errai.abstraction.features.features import (
     FeaturePlan,
     Features,
 )
-from errai.abstraction.workers import Progress, start_workers
 from errai.array_file import ArrayHeader, PartialArray, map_array, remove_temporaries, write_array, write_text
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
-from errai.memory import format_bytes, free_disk, num_cores, verify_memory
+from errai.memory import format_bytes, free_disk, verify_memory
+from errai.workers import Progress, start_workers, verified_threads
 
 BOARDS_A_CHUNK = 64
 DEALS_A_CHUNK = 200_000
@@ -70,7 +71,7 @@ def estimate_seconds(plan: FeaturePlan, num_threads: int | None = None) -> float
     seconds = 2 * boards * SECONDS_A_SWEPT_BOARD
     for r in range(plan.last_round):
         seconds += classes.size(r) * num_next(plan, r) * SECONDS_A_LOOK_UP
-    return seconds / (num_threads or num_cores())
+    return seconds / (verified_threads(num_threads))
 
 
 def build_features(
@@ -162,7 +163,7 @@ class _Build:
 
             def work(begin: int, end: int) -> None:
                 _, h2, against = sweep.sweep(boards[begin:end])
-                cards, place = _open_deals(plan, sweep.hand_cards, boards[begin:end])
+                cards, place = open_deals(plan.rules.deck, plan.rules.num_hole_cards, boards[begin:end])
                 index = plan.classes.index(cards, r)
                 kernels.scatter_board_features(
                     index, place, weights[begin:end], h2, against, deals, strength, ochs
@@ -212,7 +213,7 @@ class _Build:
         counted = np.zeros(array.shape, dtype=array.dtype)
 
         def work(begin: int, end: int) -> None:
-            cards, place = _open_deals(plan, hand_cards, boards[begin:end])
+            cards, place = open_deals(plan.rules.deck, plan.rules.num_hole_cards, boards[begin:end])
             index = plan.classes.index(cards, r)
             kernels.count_deals(index, place, len(hand_cards), weights[begin:end], counted)
 
@@ -318,19 +319,6 @@ class _Stage:
             one.flush()
         noted = {"fingerprint": self._fingerprint, "size": size, "step": step, "done": done}
         write_text(self.journal, json.dumps(noted))
-
-
-def _open_deals(
-    plan: FeaturePlan, hand_cards: npt.NDArray[np.uint8], boards: npt.NDArray[np.uint8]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return the cards of every open hand on some boards, and board * hands + hand of each."""
-    num_hole = plan.rules.num_hole_cards
-    room = len(boards) * comb(plan.rules.deck.size - boards.shape[1], num_hole)
-    cards = np.empty((room, num_hole + boards.shape[1]), dtype=np.uint8)
-    place = np.empty(room, dtype=np.int64)
-    written = kernels.open_deals(boards, hand_cards, num_hole, cards, place)
-    assert written == room, "every board leaves as many hands open"
-    return cards, place
 
 
 def _from_weakest(

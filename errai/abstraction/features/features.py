@@ -36,6 +36,7 @@ from errai.abstraction.features.hands import HandClasses
 from errai.array_file import map_array
 from errai.cards import _evaluator
 from errai.cards.evaluator import evaluate_three_card, evaluator_tables
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root
@@ -337,12 +338,11 @@ class BoardSweep:
             )
             return strengths, h2, ochs
         scratch = _sweep_scratch(num_hands, self._num_clusters)
-        hands = self._classes.hands
+        rules = self._classes.rules
         for j, board in enumerate(boards):
-            is_open = np.logical_not(np.isin(hands, board).any(axis=1))
             strengths[j] = _evaluator.BLOCKED
-            rows = np.concatenate([hands[is_open], np.tile(board, (int(is_open.sum()), 1))], axis=1)
-            strengths[j, is_open] = evaluate_three_card(rows)
+            cards, numbers = open_deals(rules.deck, rules.num_hole_cards, board)
+            strengths[j, numbers] = evaluate_three_card(cards)
             kernels.sweep_board(
                 strengths[j],
                 self.hand_cards,

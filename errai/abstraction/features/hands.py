@@ -54,16 +54,6 @@ class HandClasses:
         """All hole cards in the one order of hands: uint8[H, hole cards]."""
         return self.rules.deck.hands(self.rules.num_hole_cards)
 
-    @cached_property
-    def hand_bits(self) -> npt.NDArray[np.uint64]:
-        """One bit for each card of a hand: uint64[H]."""
-        return np.asarray((np.uint64(1) << self.hands.astype(np.uint64)).sum(axis=1, dtype=np.uint64))
-
-    def is_open(self, board: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        """Return which hands share no card with a board: bool[H]."""
-        bits = np.uint64(sum(1 << int(card) for card in board))
-        return np.asarray((self.hand_bits & bits) == 0)
-
     def size(self, round_index: int) -> int:
         """Return the number of classes of a round."""
         indexer, last = self._indexer(round_index)

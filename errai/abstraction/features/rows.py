@@ -12,7 +12,7 @@ from errai.abstraction.clustering.kmeans import Metric
 from errai.abstraction.features import _features as kernels
 from errai.abstraction.features.build import next_sets, num_next
 from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, Array, Features
-from errai.abstraction.workers import Progress, Report, start_workers
+from errai.workers import Progress, Report, start_workers
 
 SCALED_TOTAL = 60_000
 """What histograms end at that were counted in more than 16 bits."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from errai.cards._hands import pair_index
 from errai.kernels import kernel
 
 I32 = np.int32
@@ -116,7 +117,5 @@ def look_up_hands(
             continue
         number = renamed[hands[h, 0]]
         if num_hole == 2:
-            other = renamed[hands[h, 1]]
-            high, low = max(number, other), min(number, other)
-            number = high * (high - 1) // 2 + low
+            number = pair_index(number, renamed[hands[h, 1]])
         buckets[h] = offset + np.int64(row[number])

@@ -53,6 +53,7 @@ from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.public import _abstraction as kernels
 from errai.array_file import read_array, write_array, write_text
 from errai.cards.deck import format_cards
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.catalogue import describe_rules
 from errai.games.deals import Deals
@@ -196,12 +197,10 @@ class PublicAbstraction:
         board = np.ascontiguousarray(board, dtype=np.uint8)
         round_index = self.game.round_of_board(len(board))
         self.game.deck.verify(board.tolist())
-        hands = self.classes.hands
-        buckets = np.full(len(hands), NO_BUCKET, dtype=np.int64)
+        buckets = np.full(len(self.classes.hands), NO_BUCKET, dtype=np.int64)
         if round_index < self.special_round:
-            is_open = np.logical_not(np.isin(hands, board).any(axis=1))
-            deals = np.concatenate([hands, np.tile(board, (len(hands), 1))], axis=1)
-            buckets[is_open] = self.classes.index(deals[is_open], round_index)
+            deals, numbers = open_deals(self.game.deck, self.game.num_hole_cards, board)
+            buckets[numbers] = self.classes.index(deals, round_index)
             return buckets
         number, permutation = self._special_board(board)
         tables, offset = self._tables_of(number, round_index)
@@ -244,7 +243,7 @@ class PublicAbstraction:
         buckets = np.empty(len(deals), dtype=np.int64)
         if round_index == self.last_round:
             distinct, which = np.unique(boards, axis=0, return_inverse=True)
-            numbers = self._hand_numbers(holes)
+            numbers = self.game.deck.hand_indices(holes)
             order = np.argsort(which.reshape(-1), kind="stable")
             ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(distinct)))
             for board, rows in zip(distinct, np.split(order, ends[:-1]), strict=True):
@@ -252,7 +251,7 @@ class PublicAbstraction:
             return buckets
         batch = self._deals.boards.canonicalise_many(boards[:, : self._num_special_cards], self._board_round)
         each = np.arange(len(deals))
-        numbers = self._hand_numbers(batch.card_permutation[each[:, None], holes])
+        numbers = self.game.deck.hand_indices(batch.card_permutation[each[:, None], holes])
         later = self._position[batch.card_permutation[each, boards[:, -1]]]
         for number in np.unique(self.cluster_of_board[batch.board_index]):
             rows = np.flatnonzero(self.cluster_of_board[batch.board_index] == number)
@@ -314,15 +313,6 @@ class PublicAbstraction:
                 f"{', '.join(map(str, sorted(self.clusters)))} are"
             )
         return self.clusters[number], number * self.buckets_per_cluster[round_index - self.special_round]
-
-    def _hand_numbers(self, cards: npt.NDArray[np.uint8]) -> Numbers:
-        """Return the numbers of hands, uint8[N, 1 or 2], in the one hand order: int64[N]."""
-        position = self._position[cards]
-        if position.shape[1] == 1:
-            return position[:, 0]
-        high, low = position.max(axis=1), position.min(axis=1)
-        numbers: Numbers = high * (high - 1) // 2 + low
-        return numbers
 
     def _verify_player(self, player: int) -> None:
         if player not in (0, 1):

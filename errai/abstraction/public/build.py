@@ -15,7 +15,6 @@ which other clusters are built.
 
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from hashlib import sha256
 from itertools import combinations
 from math import comb
@@ -27,7 +26,6 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT
 from errai.abstraction.clustering.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
-from errai.abstraction.features._features import open_deals
 from errai.abstraction.features.features import Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.public.abstraction import (
@@ -38,10 +36,10 @@ from errai.abstraction.public.abstraction import (
     PublicWriter,
 )
 from errai.abstraction.public.clusters import PublicClusters
-from errai.abstraction.workers import SECONDS_BETWEEN_REPORTS
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.memory import num_cores
+from errai.workers import Progress, start_workers, verified_threads
 
 DEFAULT_BUCKETS = 500
 
@@ -105,8 +103,7 @@ def build_public_abstraction(
     for number in wanted:
         if len(clusters.boards(number)) == 0:
             raise UsageError(f"public cluster {number} has no board: every cluster needs one")
-    if num_threads is not None and num_threads < 1:
-        raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
+    verified_threads(num_threads)
     choices = _Choices(features, special_round, counts, seed, restarts, max_iterations)
     deals.boards.cards(deals.board_round(special_round))  # built once, before threads share them
     features.board_sweep  # noqa: B018 - the same
@@ -123,34 +120,23 @@ def build_public_abstraction(
     for number in wanted:
         if writer is not None and (found := writer.written_cluster(number)) is not None:
             built[number] = found
-    with ThreadPoolExecutor(num_threads or num_cores(), thread_name_prefix="errai-cluster") as pool:
-        tasks = {
-            c: pool.submit(_build_cluster, choices, deals, c, clusters.boards(c))
-            for c in wanted
-            if c not in built
-        }
-        try:
-            for number, task in tasks.items():
-                built[number] = _awaited(task, lambda: report and report(len(built), len(wanted)))
-                if writer is not None:
-                    writer.write_cluster(number, built[number])
-                if report is not None:
-                    report(len(built), len(wanted))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    missing = [number for number in wanted if number not in built]
+
+    def build_one(begin: int, _: int) -> ClusterTables:
+        return _build_cluster(choices, deals, missing[begin], clusters.boards(missing[begin]))
+
+    progress = Progress(report, len(wanted))
+    with start_workers(num_threads) as workers:
+        for begin, _, tables in workers.map(build_one, len(missing), 1, progress):
+            built[missing[begin]] = tables
+            if writer is not None:
+                writer.write_cluster(missing[begin], tables)
+            progress.done = len(built)
+            if report is not None:
+                report(len(built), len(wanted))
     if writer is not None and len(built) == clusters.num_clusters:
         writer.finish()
     return PublicAbstraction(shape, built)
-
-
-def _awaited(task: "Future[ClusterTables]", tell: Callable[[], object]) -> ClusterTables:
-    """Wait for a cluster; a report about once a second lets the caller end the build."""
-    while True:
-        try:
-            return task.result(timeout=SECONDS_BETWEEN_REPORTS)
-        except TimeoutError:
-            tell()
 
 
 def _fingerprint(choices: _Choices, clusters: PublicClusters) -> str:
@@ -252,13 +238,10 @@ def _classes_on(
     It is -1 where hand, board and later card share a card.
     """
     classes = features.classes
-    num_hands, num_hole = len(classes.hands), classes.rules.num_hole_cards
+    num_hands = len(classes.hands)
     places = [i for i, card in enumerate(later) if card not in board]
     after = np.array([[*board, later[i]] for i in places] if later else [board], dtype=np.uint8)
-    room = comb(classes.rules.deck.size - after.shape[1], num_hole)
-    cards = np.empty((len(after) * room, num_hole + after.shape[1]), dtype=np.uint8)
-    place = np.empty(len(cards), dtype=np.int64)
-    open_deals(after, features.board_sweep.hand_cards, num_hole, cards, place)
+    cards, place = open_deals(classes.rules.deck, classes.rules.num_hole_cards, after)
     found = np.full(len(after) * num_hands, -1, dtype=np.int64)
     found[place] = classes.index(cards, round_index)
     if not later:

@@ -41,7 +41,6 @@ Where the paper is silent, or does not work as printed:
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,8 +51,10 @@ import numpy.typing as npt
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.public import _clusters as kernels
 from errai.cards.deck import format_cards
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.workers import start_workers
 
 BucketsOnBoard = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.integer[Any]]]
 """The bucket of every hand of the one hand order on a board in dealt order; -1 where they share a card."""
@@ -118,10 +119,9 @@ def buckets_of_classes(
         )
 
     def buckets_on_board(board: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
-        free = classes.is_open(board)
-        cards = np.concatenate([classes.hands[free], np.tile(board, (int(free.sum()), 1))], axis=1)
-        buckets = np.full(len(free), -1, dtype=np.int32)
-        buckets[free] = bucket_of_class[classes.index(cards, round_index)]
+        cards, numbers = open_deals(deals.rules.deck, deals.rules.num_hole_cards, board)
+        buckets = np.full(len(classes.hands), -1, dtype=np.int32)
+        buckets[numbers] = bucket_of_class[classes.index(cards, round_index)]
         return buckets
 
     return buckets_on_board
@@ -349,9 +349,9 @@ def _all_buckets(
 ) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.integer[Any]]]]:
     """Yield every canonical board, which hands share no card with it, bool[num_hands], and their buckets."""
     look_up = buckets if callable(buckets) else buckets_of_classes(buckets, deals, round_index)
-    classes = HandClasses(deals.rules)
+    rules = deals.rules
     for board in _public_boards(deals, round_index):
-        free = classes.is_open(board)
+        free = rules.deck.is_open(rules.num_hole_cards, board)
         given = look_up(board)
         if given.shape != free.shape or not np.array_equal(given >= 0, free):
             raise UsageError(
@@ -363,13 +363,5 @@ def _all_buckets(
 
 def _in_chunks(num_rows: int, num_threads: int, work: Callable[[int, int], None]) -> None:
     """Work on rows in chunks; early ones, which have the most pairs, are begun first."""
-    if num_threads < 1:
-        raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
-    begins = range(0, num_rows, CHUNK)
-    ends = [min(begin + CHUNK, num_rows) for begin in begins]
-    if num_threads == 1:
-        for begin, end in zip(begins, ends, strict=True):
-            work(begin, end)
-        return
-    with ThreadPoolExecutor(num_threads) as pool:
-        list(pool.map(work, begins, ends))
+    with start_workers(num_threads) as workers:
+        workers.run(work, num_rows, CHUNK)

@@ -21,6 +21,15 @@ Report = Callable[[int, int], None]
 Result = TypeVar("Result")
 
 
+def verified_threads(num_threads: int | None) -> int:
+    """Return a number of threads, one for each core where none is given."""
+    if num_threads is None:
+        return num_cores()
+    if num_threads < 1:
+        raise UsageError(f"the number of threads must be 1 or more, not {num_threads}")
+    return num_threads
+
+
 class Progress:
     """Counts rows and tells the caller about once a second, on the caller's thread."""
 
@@ -53,22 +62,41 @@ class Progress:
 
 
 class Workers:
-    """Threads that work on chunks of rows; results come back in order on the caller's thread."""
+    """Threads that work on chunks of rows; results come back in order on the caller's thread.
 
-    def __init__(self, pool: ThreadPoolExecutor, num_threads: int) -> None:
-        self.pool = pool
-        self.num_threads = num_threads
+    They wait for work until `close`; `start_workers` closes them.
+    """
+
+    def __init__(self, num_threads: int | None) -> None:
+        """Start threads.
+
+        Args:
+            num_threads: one for each core without it.
+        """
+        self.num_threads = verified_threads(num_threads)
+        self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="errai-rows")
 
     def map(
-        self, work: Callable[[int, int], Result], num_rows: int, chunk_rows: int, progress: Progress
+        self,
+        work: Callable[[int, int], Result],
+        num_rows: int,
+        chunk_rows: int,
+        progress: Progress | None = None,
     ) -> Iterator[tuple[int, int, Result]]:
-        """Yield (begin, end, work(begin, end)) for all chunks, a few of them in flight."""
+        """Yield (begin, end, work(begin, end)) for all chunks, a few of them in flight.
+
+        Args:
+            work: called on the threads.
+            num_rows: rows in all.
+            chunk_rows: rows of a chunk.
+            progress: told of the time that passes; the caller adds the rows.
+        """
         running: deque[tuple[int, int, Future[Result]]] = deque()
         begins = iter(range(0, num_rows, chunk_rows))
         while True:
             while len(running) < 2 * self.num_threads and (begin := next(begins, None)) is not None:
                 end = min(begin + chunk_rows, num_rows)
-                running.append((begin, end, self.pool.submit(work, begin, end)))
+                running.append((begin, end, self._pool.submit(work, begin, end)))
             if not running:
                 return
             begin, end, future = running.popleft()
@@ -77,19 +105,25 @@ class Workers:
                     result = future.result(timeout=SECONDS_BETWEEN_REPORTS)
                     break
                 except TimeoutError:
-                    progress.tick()
+                    if progress is not None:
+                        progress.tick()
             yield begin, end, result
+
+    def run(self, work: Callable[[int, int], None], num_rows: int, chunk_rows: int) -> None:
+        """Do the same for work that returns nothing."""
+        for _ in self.map(work, num_rows, chunk_rows):
+            pass
+
+    def close(self) -> None:
+        """End the threads; chunks that were not begun are dropped."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
 def start_workers(num_threads: int | None) -> Iterator[Workers]:
     """Start threads, and end them before leaving, whatever was raised."""
-    if num_threads is None:
-        num_threads = num_cores()
-    if num_threads < 1:
-        raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
-    pool = ThreadPoolExecutor(num_threads, thread_name_prefix="errai-rows")
+    workers = Workers(num_threads)
     try:
-        yield Workers(pool, num_threads)
+        yield workers
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        workers.close()
