@@ -1,18 +1,22 @@
 """A folder that one process at a time may write: lock first, then look.
 
-The lock is a file `lock` in the folder, held with flock(2): it goes with the process that holds it, however
-that one ends, and it needs no clearing away. Whoever wants to write makes the folder if there is none, takes
-the lock, and only then looks at what the folder holds.
+The lock is a file `lock` in the folder, locked by the system (filelock's `lock_descriptor`): it goes with the
+process that holds it, however that one ends, and it needs no clearing away. Whoever wants to write makes the
+folder if there is none, takes the lock, and only then looks at what the folder holds.
 
 Where a command fails before it has written anything, the folder that was made for its lock goes again; so
-after locking one looks whether the locked file is still the one in the folder.
+after locking one looks whether the locked file is still the one in the folder. That is why the file is opened
+here and not by `filelock.FileLock`: without waiting, that one cannot tell a file that was removed meanwhile,
+which must be tried again, from one that another process holds, which must be told at once; and where the
+system has no locks it goes on with a file that would outlive a killed process.
 """
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+
+from filelock import lock_descriptor
 
 from errai.array_file import remove_temporaries, sync_folder
 from errai.errors import UsageError
@@ -47,22 +51,19 @@ class FolderLock:
             if not self._create:
                 raise
             return -1
+        is_ours = False
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(descriptor), os.stat(self.path / LOCK_NAME)):
-                return descriptor
-        except FileNotFoundError:
-            pass
-        except BaseException as error:
-            os.close(descriptor)
-            if isinstance(error, BlockingIOError):
+            if not lock_descriptor(descriptor, blocking=False):
                 raise UsageError(
                     f"'{self.path}' is being written by another process: wait for it, or choose another "
                     "folder"
-                ) from None
-            raise
-        os.close(descriptor)
-        return -1
+                )
+            with suppress(FileNotFoundError):
+                is_ours = os.path.samestat(os.fstat(descriptor), os.stat(self.path / LOCK_NAME))
+        finally:
+            if not is_ours:
+                os.close(descriptor)
+        return descriptor if is_ours else -1
 
     @property
     def is_held(self) -> bool:

@@ -5,8 +5,9 @@ of a jit option, or of a function in another file that the kernel calls, loads o
 Here the cache folder's name is a hash over the sources of *all* kernel files and over the version of
 Numba, so any change of any kernel starts an empty cache. Old folders are removed after a month.
 
-The folder is `$ERRAI_CACHE_DIR/kernels-HASH`, by default under `$XDG_CACHE_HOME/errai` or
-`~/.cache/errai`. Where it cannot be written, kernels compile anew in each process, and that is said.
+The folder is `$ERRAI_CACHE_DIR/kernels-HASH`, by default where the system keeps a user's caches: on Linux
+`$XDG_CACHE_HOME/errai` or `~/.cache/errai`. Where it cannot be written, kernels compile anew in each
+process, and that is said.
 """
 
 import hashlib
@@ -20,6 +21,7 @@ from typing import Any
 
 import numba
 import numba.core.event
+import platformdirs
 
 PACKAGE = Path(__file__).parent
 
@@ -34,8 +36,7 @@ def cache_root() -> Path:
     """Return the folder for everything that Errai may rebuild at any time."""
     if configured := os.environ.get("ERRAI_CACHE_DIR"):
         return Path(configured)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "errai"
+    return platformdirs.user_cache_path("errai", appauthor=False)
 
 
 def kernel_sources() -> list[Path]:

@@ -1,14 +1,16 @@
 """The cost of a thing before it is paid: bytes in words, and a refusal of what does not fit.
 
 Memory and processors are those that this process may use, which in a container or in a job of a batch system
-are fewer than the machine has.
+are fewer than the machine has. psutil knows the machine and the affinity; control groups, which it does not
+look at, are read here.
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
+
+import psutil
 
 from errai.errors import UsageError
 
@@ -40,11 +42,10 @@ def available_memory(root: str | Path = "/") -> int:
     of a batch system) that the process is in, directly or through an ancestor.
 
     Args:
-        root: where `proc` and `sys` are.
+        root: where the `proc` and `sys` of control groups are.
     """
-    place = Path(root)
-    limits = [_system_memory(place)]
-    for folder, limit, usage, cache in _memory_groups(place):
+    limits = [psutil.virtual_memory().available]
+    for folder, limit, usage, cache in _memory_groups(Path(root)):
         most, taken = _number(folder / limit), _number(folder / usage)
         if most is not None and taken is not None:
             # Files that were only read are counted as taken, and given back as soon as they are in the way.
@@ -56,16 +57,13 @@ def num_cores(root: str | Path = "/") -> int:
     """Return the processors that this process may use: affinity and quotas of control groups count.
 
     Args:
-        root: where `proc` and `sys` are.
+        root: where the `proc` and `sys` of control groups are.
     """
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # Not every system has an affinity (macOS has none).
+    process = psutil.Process()
+    allowed = len(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else psutil.cpu_count() or 1
     quotas = [quota for quota in _cpu_quotas(Path(root)) if quota > 0]
     return max(1, min([allowed, *(ceil(quota) for quota in quotas)]))
-
-
-def _system_memory(root: Path) -> int:
-    available = _field(root / "proc/meminfo", "MemAvailable:") * 1024
-    return available or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _memory_groups(root: Path) -> Iterator[tuple[Path, str, str, str]]:

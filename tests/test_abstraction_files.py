@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import errai
+from errai import workers
 from errai.abstraction import build as build_module
-from errai.abstraction import workers
 from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features.build import build_features

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import filelock
 import pytest
 
 import errai
@@ -68,18 +69,17 @@ def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(
 ) -> None:
     """Another process gives its new folder up between our opening of the file and our lock."""
     other = FolderLock(tmp_path / "a", create=True)
-    real = folder_lock.fcntl.flock
     calls = 0
 
-    def flock(descriptor: int, operation: int) -> None:
+    def lock(descriptor: int, *, blocking: bool) -> bool:
         nonlocal calls
         calls += 1
         if calls == 1:
             other.abandon()
             assert names(tmp_path) == []
-        real(descriptor, operation)
+        return filelock.lock_descriptor(descriptor, blocking=blocking)
 
-    monkeypatch.setattr(folder_lock.fcntl, "flock", flock)
+    monkeypatch.setattr(folder_lock, "lock_descriptor", lock)
     lock = FolderLock(tmp_path / "a", create=True)
     assert calls == 2
     assert names(tmp_path / "a") == ["lock"]

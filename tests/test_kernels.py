@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from errai.kernels import cache_root
+
 ROOT = Path(__file__).parent.parent
 
 USE_A_KERNEL = (
@@ -83,3 +87,22 @@ def test_other_users_of_numba_keep_their_cache(tmp_path: Path) -> None:
         "print(numba.config.CACHE_DIR == before)"
     )
     assert run(code, tmp_path).stdout == "True\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"ERRAI_CACHE_DIR": "/own", "XDG_CACHE_HOME": "/caches"}, "/own"),
+        ({"XDG_CACHE_HOME": "/caches"}, "/caches/errai"),
+        ({}, "/home/somebody/.cache/errai"),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems keep caches elsewhere")
+def test_where_the_cache_is(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
+) -> None:
+    for name in ("ERRAI_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "/home/somebody", **variables}.items():
+        monkeypatch.setenv(name, value)
+    assert cache_root() == Path(expected)

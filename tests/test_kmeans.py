@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive import abstraction_kmeans as naive
 from scipy.stats import wasserstein_distance
 
-from errai.abstraction import workers
+from errai import workers
 from errai.abstraction.clustering import kmeans, nearest
 from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.errors import UsageError

@@ -1,17 +1,25 @@
-"""Memory and processors that a process may use, read from files as Linux writes them."""
+"""Memory and processors that a process may use: psutil's, or less in control groups as Linux writes them."""
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from errai.memory import available_memory, num_cores, verify_memory
 
-MEMINFO = "MemTotal:       100 kB\nMemFree:  10 kB\nMemAvailable:   64 kB\n"
+SYSTEM = 64 * 1024
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small machine without limits."""
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=SYSTEM))
 
 
 def write(root: Path, files: dict[str, object]) -> None:
-    for name, content in {"proc/meminfo": MEMINFO, **files}.items():
+    for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{content}\n")
@@ -28,14 +36,16 @@ def version_2(path: str, groups: dict[str, dict[str, object]]) -> dict[str, obje
     }
 
 
+@pytest.mark.usefixtures("system")
 def test_memory_without_limits_is_the_systems(tmp_path: Path) -> None:
-    write(tmp_path, {})
-    assert available_memory(tmp_path) == 64 * 1024
+    assert available_memory(tmp_path) == SYSTEM
     write(tmp_path, version_2("/a", {"a": {"memory.max": "max", "memory.current": 5}}))
-    assert available_memory(tmp_path) == 64 * 1024
-    assert available_memory(tmp_path / "nowhere") == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert available_memory(tmp_path) == SYSTEM
+    write(tmp_path, version_2("/a", {"a": {"memory.max": 100_000, "memory.current": 5}}))
+    assert available_memory(tmp_path) == SYSTEM  # a limit above what the machine has
 
 
+@pytest.mark.usefixtures("system")
 def test_smallest_limit_of_all_ancestors_counts(tmp_path: Path) -> None:
     own = {"memory.max": 50_000, "memory.current": 10_000}
     write(tmp_path, version_2("/job/step", {"job/step": own}))
@@ -49,6 +59,7 @@ def test_smallest_limit_of_all_ancestors_counts(tmp_path: Path) -> None:
     assert available_memory(tmp_path) == 600  # the host's path, in a container that sees its root alone
 
 
+@pytest.mark.usefixtures("system")
 def test_limits_of_the_first_version(tmp_path: Path) -> None:
     lines = "9:name=systemd:/x\n4:memory:/batch/7\n2:cpu,cpuacct:/batch\n0::/"
     files: dict[str, object] = {
@@ -69,8 +80,7 @@ def test_limits_of_the_first_version(tmp_path: Path) -> None:
 
 
 def test_processors_are_those_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)))
-    write(tmp_path, {})
+    monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda _: list(range(12)))
     assert num_cores(tmp_path) == 12
     write(tmp_path, version_2("/a/b", {"a/b": {"cpu.max": "max 100000"}}))
     assert num_cores(tmp_path) == 12
@@ -78,13 +88,16 @@ def test_processors_are_those_allowed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert num_cores(tmp_path) == 3  # two and a half, which need three threads
     write(tmp_path, version_2("/a/b", {"": {"cpu.max": "20000 100000"}}))
     assert num_cores(tmp_path) == 1
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5, 7})
+    monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda _: [5, 7])
     assert num_cores(tmp_path / "nowhere") == 2
+    monkeypatch.delattr(psutil.Process, "cpu_affinity")  # as on systems that have none
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 6)
+    assert num_cores(tmp_path / "nowhere") == 6
 
 
 def test_this_process_has_some_of_both() -> None:
     assert available_memory() > 2**20
-    assert 1 <= num_cores() <= (os.cpu_count() or 1)
+    assert 1 <= num_cores() <= len(os.sched_getaffinity(0))
 
 
 def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import abstraction_potential as naive
 
-from errai.abstraction import workers
+from errai import workers
 from errai.abstraction.clustering import _potential_aware as kernels
 from errai.abstraction.clustering import potential_aware
 from errai.abstraction.clustering.nearest import Metric
