@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Versions of Python for `make test-all`, each with an environment of its own.
+PYTHONS ?= 3.11 3.12 3.13
 
 # Byte code that may not be kept makes every start several times slower.
 unexport PYTHONDONTWRITEBYTECODE
@@ -16,7 +18,7 @@ WITHOUT_JIT := tests/test_boards.py tests/test_bucket_rows.py tests/test_cells.p
   tests/test_shards.py tests/test_subgame_layout.py tests/test_terminal.py tests/test_traversal.py \
   tests/test_update_rules.py
 
-.PHONY: demo test prove bench clean
+.PHONY: demo test test-all prove bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
@@ -28,6 +30,20 @@ test: $(VENV)/.ready-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(WITHOUT_JIT)
 	$(BIN)/python -m pytest -q -n 2
 
+# A version is looked for on the path and among those of pyenv, whose own command may name one that is not
+# there: what counts is that it starts and is the version asked for.
+test-all:
+	@for version in $(PYTHONS); do \
+	  found=; \
+	  for python in python$$version $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version.*/bin/python; do \
+	    if $$python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')" 2> /dev/null; \
+	    then found=$$python; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then echo "Python $$version was not found: skipped"; continue; fi; \
+	  echo "Python $$version: $$found"; \
+	  $(MAKE) test PYTHON=$$found VENV=$(VENV)-$$version || exit 1; \
+	done
+
 prove: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -v -m slow -n 2 --durations=10
 
@@ -35,7 +51,7 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(VENV)-3.* build dist .mypy_cache .ruff_cache .pytest_cache
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

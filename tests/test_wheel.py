@@ -48,7 +48,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Folders named in a .pth file come after the environment's own, so this is not the Errai that runs.
     names = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (packages / "dependencies.pth").write_text("\n".join(sorted(names)))
-    pip = [sys.executable, "-m", "pip", "--python", python, "install"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "install"]
     run(*pip, "--quiet", "--no-deps", "--no-index", wheel, cwd=folder)
     return folder / "venv" / "bin"
 
@@ -79,7 +79,7 @@ def test_the_command_works_outside_the_tree(installed: Path, tmp_path: Path) -> 
     games = run(installed / "errai", "games", cwd=tmp_path)
     assert {"kuhn", "leduc", "limit-holdem"} <= set(games.split())
     # A game this small needs no compiled kernels, which would take a minute in a new place.
-    solve = [installed / "errai", "solve", "kuhn", "--iterations", "20", "--out", "run"]
+    solve: list[str | Path] = [installed / "errai", "solve", "kuhn", "--iterations", "20", "--out", "run"]
     run(*solve, cwd=tmp_path, NUMBA_DISABLE_JIT="1", ERRAI_CACHE_DIR=str(tmp_path / "cache"))
     table = run(installed / "errai", "show", "run", cwd=tmp_path, NUMBA_DISABLE_JIT="1")
     assert [line.split()[0] for line in table.splitlines() if line.split()[:1] in (["K"], ["Q"], ["J"])] == [
