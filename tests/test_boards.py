@@ -3,9 +3,9 @@
 from collections import Counter
 from math import comb, factorial
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive.isomorphism import (
     all_deals,
     canonical_deal,
@@ -24,7 +24,7 @@ from errai.errors import UsageError
 
 LEDUC_DECK = Deck("JQK", "hs")
 
-needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="millions of boards")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="millions of boards")
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +231,7 @@ def test_one_board():
     found = boards.canonicalise([51, 50, 45], 0)  # As Ah Kd
     assert isinstance(found.board_index, int)
     assert boards.cards(0)[found.board_index].tolist() == [44, 49, 50]  # Kc Ad Ah
+    assert found.suit_permutation is not None
     assert found.suit_permutation[1] == 0
     assert sorted(found.card_permutation[[51, 50, 45]].tolist()) == [44, 49, 50]
     leduc = CanonicalBoards((1,), LEDUC_DECK, suits_matter=False).canonicalise([47], 0)  # Ks
@@ -258,7 +259,7 @@ def test_bad_input_is_named():
     with pytest.raises(UsageError, match="a row has 4 cards"):
         boards.canonicalise([0, 1, 2], 1)
     with pytest.raises(UsageError, match="canonicalise_many"):
-        boards.canonicalise([[0, 1, 2]], 0)
+        boards.canonicalise(np.array([[0, 1, 2]]), 0)
     with pytest.raises(UsageError, match="do not fit round -1"):
         boards.index([[3]], -1)
     for round in (-2, 2):

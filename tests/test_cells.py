@@ -8,11 +8,12 @@ from itertools import pairwise
 from math import comb
 from typing import Any
 
-import numba
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive.cells import NaiveBoard, boards_of, run_outs
 
 import errai
@@ -36,9 +37,8 @@ from errai.tree.cells import (
 from errai.tree.size import game_size
 from errai.tree.walk import walk_tree
 
-NO_JIT = bool(numba.config.DISABLE_JIT)
-MAX_BOARDS = 60 if NO_JIT else 300
-EXAMPLES = 15 if NO_JIT else 60
+MAX_BOARDS = 60 if WITHOUT_JIT else 300
+EXAMPLES = 15 if WITHOUT_JIT else 60
 
 
 def rules_of(
@@ -438,7 +438,7 @@ print(status("VmHWM") - before, game_cells_bytes(deals))
 """
 
 
-@pytest.mark.skipif(NO_JIT, reason="millions of hands in plain Python")
+@pytest.mark.skipif(WITHOUT_JIT, reason="millions of hands in plain Python")
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peaks cannot be reset here")
 @pytest.mark.parametrize("arguments", [["holdem-2-1"], ["holdem-3-1", "9TJQKA"]], ids=["holdem-2-1", "short"])
 def test_the_memory_said_is_the_memory_taken(arguments: list[str]) -> None:
@@ -451,6 +451,11 @@ def test_the_memory_said_is_the_memory_taken(arguments: list[str]) -> None:
 def test_cells_take_the_bytes_that_are_said() -> None:
     rules = rules_of(Deck("TJQKA", "dhs"), 2, (0, 3, 1))
     cells = game_cells(rules)
-    arrays = [*cells.players[0], cells.links.child_begin, cells.links.child_end, cells.links.deal_factor]
+    arrays: list[npt.NDArray[np.generic]] = [
+        *cells.players[0],
+        cells.links.child_begin,
+        cells.links.child_end,
+        cells.links.deal_factor,
+    ]
     taken = sum(array.nbytes for array in arrays)
     assert taken <= game_cells_bytes(Deals(rules)) <= 1.2 * taken

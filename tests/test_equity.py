@@ -2,9 +2,9 @@
 
 import doctest
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive import evaluation as naive
 
 from errai.cards import equity as equity_module
@@ -13,7 +13,7 @@ from errai.cards.equity import Equity, equity
 from errai.cards.ranges import format_range, parse_range
 from errai.errors import UsageError
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many boards without compiled kernels")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many boards without compiled kernels")
 
 HANDS = FULL_DECK.hands(2).tolist()
 

@@ -4,11 +4,11 @@ import doctest
 from itertools import chain, combinations, pairwise
 from math import comb
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import evaluation as naive
 
 from errai.cards import evaluator
@@ -23,7 +23,7 @@ from errai.cards.evaluator import (
 )
 from errai.errors import UsageError
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many hands without compiled kernels")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many hands without compiled kernels")
 
 # Hands by category, high card first. Seven cards: B. Alspach, "7-Card Poker Hands" (2000).
 SEVEN_CARD_HANDS = [23294460, 58627800, 31433400, 6461620, 6180020, 4047644, 3473184, 224848, 41584]

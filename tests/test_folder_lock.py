@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import filelock
 import pytest
@@ -71,7 +72,7 @@ def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(
     other = FolderLock(tmp_path / "a", create=True)
     calls = 0
 
-    def lock(descriptor: int, *, blocking: bool) -> bool:
+    def lock_slowly(descriptor: int, *, blocking: bool) -> bool:
         nonlocal calls
         calls += 1
         if calls == 1:
@@ -79,7 +80,7 @@ def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(
             assert names(tmp_path) == []
         return filelock.lock_descriptor(descriptor, blocking=blocking)
 
-    monkeypatch.setattr(folder_lock, "lock_descriptor", lock)
+    monkeypatch.setattr(folder_lock, "lock_descriptor", lock_slowly)
     lock = FolderLock(tmp_path / "a", create=True)
     assert calls == 2
     assert names(tmp_path / "a") == ["lock"]
@@ -128,7 +129,7 @@ def test_a_job_that_fails_lets_go(tmp_path: Path) -> None:
 
 def test_nothing_is_looked_at_before_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that another process makes just before we get the lock is seen."""
-    real = run_module.lock_run
+    real = lock_run
 
     def lock_after_another(path: Path, *, create: bool) -> FolderLock:
         with monkeypatch.context() as patch:
@@ -137,7 +138,8 @@ def test_nothing_is_looked_at_before_the_lock(tmp_path: Path, monkeypatch: pytes
         return real(path, create=create)
 
     monkeypatch.setattr(run_module, "lock_run", lock_after_another)
-    for number, options in enumerate(({}, {"resume": True}, {"algorithm": "lp"})):
+    different: list[dict[str, Any]] = [{}, {"resume": True}, {"algorithm": "lp"}]
+    for number, options in enumerate(different):
         folder = tmp_path / str(number)
         with pytest.raises(UsageError, match=r"holds a run already|only the same configuration can go on"):
             errai.solve(KUHN, iterations=20, out=folder, **options)

@@ -16,6 +16,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import game_names
 from errai.games.match_state import parse_match_state
 from errai.games.playthrough import PROGRAM, main, playthrough
+from errai.games.rules import PokerRules
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted((ROOT / "tests" / "playthroughs").glob("*.txt"))
@@ -51,6 +52,7 @@ def test_states_parse_and_payoffs_sum_to_zero(file, monkeypatch):
     text = file.read_text()
     rules = errai.load_game(arguments_of(text)[0])
     for line in re.findall("MATCHSTATE:.*", text):
+        assert isinstance(rules, PokerRules)
         assert parse_match_state(rules, line).is_my_turn
     payoffs = re.findall("payoffs +(.*)", text)
     assert len(payoffs) == int(arguments_of(text)[-1])

@@ -4,11 +4,11 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from naive import isomorphism as naive
 
 from errai.cards import _hands as kernels
 from errai.cards.deck import FULL_DECK, Deck, parse_cards
 from errai.cards.hands import open_deals
-from tests.naive import isomorphism as naive
 
 LEDUC = Deck("JQK", "hs")
 SHORT = Deck("9TJ", "cds")

@@ -3,11 +3,11 @@
 from itertools import combinations
 from math import comb
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive.isomorphism import all_deals, canonical_deal, canonical_ranks, orbit
 
 from errai.cards.deck import FULL_DECK, Deck
@@ -17,7 +17,7 @@ from errai.errors import UsageError
 HOLDEM = HandIndexer((2, 3, 1, 1))
 LEDUC_DECK = Deck("JQK", "hs")
 
-needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="millions of deals")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="millions of deals")
 
 
 def random_deals(rng, num_deals, num_cards, deck=FULL_DECK):
@@ -119,7 +119,9 @@ def test_every_flop_of_every_hole_cards():
     flops = np.array(list(combinations(range(50), 3)), dtype=np.uint8)
     for hole in combinations(range(52), 2):
         left = np.delete(np.arange(52, dtype=np.uint8), hole)
-        deals = np.concatenate([np.broadcast_to(np.uint8(hole), (len(flops), 2)), left[flops]], axis=1)
+        deals = np.concatenate(
+            [np.broadcast_to(np.array(hole, dtype=np.uint8), (len(flops), 2)), left[flops]], axis=1
+        )
         counts += np.bincount(HOLDEM.index(deals, 1), minlength=counts.size)
     assert counts.sum() == 25_989_600
     assert counts.min() >= 1

@@ -47,10 +47,11 @@ def test_memory_without_limits_is_the_systems(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("system")
 def test_smallest_limit_of_all_ancestors_counts(tmp_path: Path) -> None:
-    own = {"memory.max": 50_000, "memory.current": 10_000}
+    own: dict[str, object] = {"memory.max": 50_000, "memory.current": 10_000}
     write(tmp_path, version_2("/job/step", {"job/step": own}))
     assert available_memory(tmp_path) == 40_000
-    above = {"memory.max": 30_000, "memory.current": 12_000, "memory.stat": "anon 1\ninactive_file 2000"}
+    above: dict[str, object] = {"memory.max": 30_000, "memory.current": 12_000}
+    above["memory.stat"] = "anon 1\ninactive_file 2000"
     write(tmp_path, version_2("/job/step", {"job/step": own, "job": above}))
     assert available_memory(tmp_path) == 20_000
     write(tmp_path, version_2("/job/step", {"": {"memory.max": 900, "memory.current": 1000}}))

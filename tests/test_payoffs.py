@@ -1,7 +1,9 @@
 """Payoffs: single leaves by hand, whole games against the twin; what is measured, saved and refused."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -271,8 +273,8 @@ def paid_pair(pair: Pair, payoffs: Payoffs) -> tuple[Traversal, Pair]:
     return walk, replace(pair, naive=replace(pair.naive, pay=naive_pay(payoffs)))
 
 
-PAIRS = {**{name: (lambda rules=rules: game_pair(rules)) for name, rules in GAMES.items()}}
-PAIRS |= {
+PAIRS: dict[str, Callable[[], Pair]] = {
+    **{name: partial(game_pair, rules) for name, rules in GAMES.items()},
     "uneven": lambda: game_pair(UNEVEN),
     "spot": lambda: spot_pair(0),
     "other-spot": lambda: spot_pair(1),

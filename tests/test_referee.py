@@ -104,7 +104,7 @@ def play_against_pokerkit(rules: PokerRules, rng: random.Random) -> HandState:
     for hole in ours.holes:
         theirs.deal_hole("".join(map(format_card, hole)))
     dealt = 4
-    before = (0, 0)
+    before: tuple[int, ...] = (0, 0)
     while not ours.is_over:
         if due := ours.num_board_cards_due:
             cards = deck[dealt : dealt + due]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import comb
+from typing import Any
 
 import pytest
 
@@ -91,16 +92,13 @@ def test_numbers_of_deals():
 
 def test_where_suits_matter():
     # Leduc's and Kuhn's cards have no flushes; Rhode Island's three cards and five-card hands do.
-    matter = {
-        name: errai.load_game(name).suits_matter for name in game_names() if not name.startswith("bluff")
-    }
-    assert [name for name, does in matter.items() if not does] == ["kuhn", "leduc"]
+    games = [errai.load_game(name) for name in game_names()]
+    without = [game.name for game in games if isinstance(game, PokerRules) and not game.suits_matter]
+    assert without == ["kuhn", "leduc"]
 
 
 def test_hands_and_boards_are_read_together() -> None:
     leduc, rhode_island = errai.load_game("leduc"), errai.load_game("rhode-island")
-    assert isinstance(leduc, PokerRules)
-    assert isinstance(rhode_island, PokerRules)
     assert (
         leduc.parse_deal("K", "K") == leduc.parse_deal("Kh", "Ks") == (parse_cards("Kh"), parse_cards("Ks"))
     )
@@ -123,7 +121,7 @@ def test_hands_and_boards_are_read_together() -> None:
         ("leduc", ("K", "", 1), "the board '' has 0 cards: expected 1 at this point of 'leduc'"),
     ],
 )
-def test_hands_and_boards_that_do_not_fit(game: str, deal: tuple[str, ...], sentence: str) -> None:
+def test_hands_and_boards_that_do_not_fit(game: str, deal: tuple[Any, ...], sentence: str) -> None:
     rules = errai.load_game(game)
     assert isinstance(rules, PokerRules)
     with pytest.raises(UsageError, match=sentence):
@@ -148,7 +146,6 @@ def test_games_that_deal_alike() -> None:
     ):
         assert not LIMIT.deals_like(replace(LIMIT, **changes))
     rhode_island = errai.load_game("rhode-island")
-    assert isinstance(rhode_island, PokerRules)
     assert not rhode_island.deals_like(replace(rhode_island, showdown=Showdown.POKER))
 
 

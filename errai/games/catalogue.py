@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from os.path import isfile
 from pathlib import Path
+from typing import Literal, overload
 
 from errai.cards.deck import FULL_DECK, Deck
 from errai.errors import UsageError
@@ -128,6 +129,25 @@ _BLUFF = re.compile(r"bluff-([0-9]{1,3})-([0-9]{1,3})")
 def game_names() -> tuple[str, ...]:
     """Return the names of the listed games; any `holdem-R-B` and `bluff-D-D` can be loaded besides."""
     return tuple(_NAMED)
+
+
+PokerName = Literal[
+    "kuhn", "leduc", "rhode-island", "holdem-2-1", "holdem-2-4", "limit-holdem", "nolimit-holdem"
+]
+BluffName = Literal["bluff-1-1", "bluff-2-1", "bluff-2-2"]
+"""Names of which a type checker knows the kind of game."""
+
+
+@overload
+def load_game(name: PokerName) -> PokerRules: ...
+
+
+@overload
+def load_game(name: BluffName) -> BluffRules: ...
+
+
+@overload
+def load_game(name: str | Path) -> Game: ...
 
 
 def load_game(name: str | Path) -> Game:

@@ -4,3 +4,8 @@ One file for each room: `evaluation`, `isomorphism`, `games`, `tree`, `cells`, `
 `traversal`, `update_rules`, `matrix`, `spots`; and for each part of abstraction: `abstraction_features`,
 `_buckets`, `_kmeans`, `_potential`, `_public`, `_describe`, `_solving`.
 """
+
+import numba
+
+WITHOUT_JIT = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # it is made at run time
+"""Whether kernels run as plain Python, too slow for millions of hands."""

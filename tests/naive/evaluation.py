@@ -78,7 +78,9 @@ def equity(
     pairs = [(a, b) for a in first for b in second if not set(a) & set(b)]
     hands = {hand for pair in pairs for hand in pair}
     # Whole numbers for each pair, weighted at the end: a long sum of weights would drift.
-    wins, ties, totals = Counter(), Counter(), Counter()
+    wins: Counter[object] = Counter()
+    ties: Counter[object] = Counter()
+    totals: Counter[object] = Counter()
     for runout in combinations(stub, 5 - len(board)):
         full = (*board, *runout)
         rank = {

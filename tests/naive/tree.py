@@ -239,4 +239,5 @@ def menus(draw: st.DrawFn) -> BetMenu:
     one_round = st.lists(one_menu, min_size=1, max_size=3).map(" | ".join)
     text = draw(st.lists(one_round, min_size=1, max_size=3).map(" / ".join))
     cap = draw(st.one_of(st.none(), st.integers(0, 4)))
-    return BetMenu.parse(text, cap, draw(st.sampled_from([0, 0.05, "0.25", 1.0])))
+    thresholds: list[float | str] = [0, 0.05, "0.25", 1.0]
+    return BetMenu.parse(text, cap, draw(st.sampled_from(thresholds)))
