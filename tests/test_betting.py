@@ -115,7 +115,7 @@ def test_the_cap_on_raises():
     assert replay(LIMIT, "cc/rrr").can_raise_to()
     assert not replay(LIMIT, "cc/rrrr").can_raise_to()
     assert replay(LIMIT, "rrr").raise_bounds() is None
-    with pytest.raises(UsageError, match="no raise is legal here: 3 raises a round are allowed"):
+    with pytest.raises(UsageError, match="no raise is legal here: a round has at most 3 raises"):
         replay(LIMIT, "rrr").raise_to()
     assert not replay(KUHN, "r").can_raise_to()
     assert not replay(LEDUC, "rr").can_raise_to()
@@ -179,11 +179,11 @@ def test_least_and_greatest_raise(betting, bounds):
         assert not state.can_raise_to()
 
 
-def test_wrong_raises_name_what_is_allowed():
+def test_wrong_raises_name_what_is_valid():
     state = replay(NOLIMIT, "r300c/")
-    with pytest.raises(UsageError, match="a raise to 399 is not legal: 400 to 20000 is allowed here"):
+    with pytest.raises(UsageError, match="a raise to 399 is not legal: expected 400 to 20000 here"):
         state.raise_to(399)
-    with pytest.raises(UsageError, match="a raise to 20001 is not legal: 400 to 20000 is allowed here"):
+    with pytest.raises(UsageError, match="a raise to 20001 is not legal: expected 400 to 20000 here"):
         state.raise_to(20001)
     with pytest.raises(UsageError, match="a raise in a no-limit game names its total, from 400 to 20000"):
         state.raise_to()
@@ -249,15 +249,15 @@ def test_a_fold_ends_the_hand_where_it_is():
         (
             LIMIT,
             "x",
-            "'x' is illegal at position 0, action 'x': 'x' is not an action: 'f', 'c' or 'r' is allowed",
+            "'x' is illegal at position 0, action 'x': 'x' is not an action: expected 'f', 'c' or 'r'",
         ),
         (LIMIT, "cf", "'cf' is illegal at position 1, action 'f': a fold is legal only when facing a bet"),
         (
             LIMIT,
             "rrrr",
-            "'rrrr' is illegal at position 3, action 'r': no raise is legal here: 3 raises a round",
+            "position 3, action 'r': no raise is legal here: a round has at most 3 raises",
         ),
-        (LIMIT, "r20", "position 0, action 'r20': 'r20' is not an action: 'f', 'c' or 'r' is allowed"),
+        (LIMIT, "r20", "position 0, action 'r20': 'r20' is not an action: expected 'f', 'c' or 'r'"),
         (LIMIT, "ccc", "'ccc' is illegal at position 2: a '/' is missing where the round ends"),
         (LIMIT, "c/c", "'c/c' is illegal at position 1: a '/' stands where no round ends"),
         (LIMIT, "/", "'/' is illegal at position 0: a '/' stands where no round ends"),
@@ -273,9 +273,13 @@ def test_a_fold_ends_the_hand_where_it_is():
         (
             NOLIMIT,
             "r199",
-            "position 0, action 'r199': a raise to 199 is not legal: 200 to 20000 is allowed here",
+            "position 0, action 'r199': a raise to 199 is not legal: expected 200 to 20000 here",
         ),
-        (NOLIMIT, "r300c/r399", "position 6, action 'r399': a raise to 399 is not legal: 400 to 20000"),
+        (
+            NOLIMIT,
+            "r300c/r399",
+            "position 6, action 'r399': a raise to 399 is not legal: expected 400 to 20000",
+        ),
         (NOLIMIT, "r20001", "position 0, action 'r20001': a raise to 20001 is not legal"),
         (NOLIMIT, "r20000r20000", "position 6, action 'r20000': no raise is legal here"),
         (NOLIMIT, "r20000c////", "position 10: a '/' stands where no round ends"),
@@ -284,7 +288,7 @@ def test_a_fold_ends_the_hand_where_it_is():
         (
             NOLIMIT,
             "r0300",
-            "position 0, action 'r0300': 'r0300' is not an action: .* 'rN', N chips of 1 to 10 digits",
+            "position 0, action 'r0300': 'r0300' is not an action: .* 'rN' with N chips of 1 to 10 digits",
         ),
         (NOLIMIT, "r" + "9" * 5000, "position 0, action 'r9+': 'r9+' is not an action"),
         (NOLIMIT, "r3\u06600", "is not an action"),
@@ -341,9 +345,9 @@ def test_odd_chips_are_shared_exactly():
 def test_payoffs_need_the_end_and_the_strengths():
     with pytest.raises(UsageError, match="the hand is not over after 'cc/'"):
         replay(LIMIT, "cc/").payoffs()
-    with pytest.raises(UsageError, match="'rc' ends in a showdown: the strengths of the hands are needed"):
+    with pytest.raises(UsageError, match="'rc' ends in a showdown: expected the strengths of the hands"):
         replay(KUHN, "rc").payoffs()
-    with pytest.raises(UsageError, match="3 strengths are given, where 2 are needed"):
+    with pytest.raises(UsageError, match="expected 2 strengths, not 3"):
         replay(KUHN, "rc").payoffs((1, 2, 3))
 
 

@@ -226,7 +226,7 @@ def test_refuses_a_menu_in_a_limit_game() -> None:
 
 
 def test_refuses_too_many_actions_and_asks_for_a_menu() -> None:
-    with pytest.raises(UsageError, match=r"has 19,803 actions, where 255 are allowed: give a menu .*--bets"):
+    with pytest.raises(UsageError, match=r"has 19,803 actions, more than 255: give a menu .*--bets"):
         TreePlan(poker_game("nolimit-holdem"))
 
 

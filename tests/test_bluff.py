@@ -48,7 +48,9 @@ def test_bids_ascend_by_quantity_then_face_and_the_star_is_the_highest_face():
     "text", ["", "3-1", "0-1", "1-6", "1-0", "1", "1-", "-1", "1-11", "01-1", "\u00b2-5", "1 -1", "b"]
 )
 def test_what_is_not_a_bid(text):
-    with pytest.raises(UsageError, match="is not a bid: a quantity from 1 to 2, '-' and a face of 12345"):
+    with pytest.raises(
+        UsageError, match="is not a bid: expected a quantity from 1 to 2, '-' and a face of 12345"
+    ):
         parse_bid(text, (1, 1))
 
 
@@ -107,7 +109,7 @@ def test_rolls_and_their_probabilities():
     assert roll_probability(parse_roll("123")) == pytest.approx(6 / 216)
     assert format_roll(parse_roll("*31")) == "13*"
     for text in ("", "6", "1x", "0"):
-        with pytest.raises(UsageError, match="is not a roll: one face of"):
+        with pytest.raises(UsageError, match="is not a roll: expected one face of"):
             parse_roll(text)
 
 
@@ -115,7 +117,7 @@ def test_dice_are_rolled_once_before_the_bids():
     state = BluffState.start(BLUFF_2_1)
     with pytest.raises(UsageError, match="the dice of this round are not rolled yet"):
         state.act("1-1")
-    with pytest.raises(UsageError, match=r"\[0\] is not a roll of player 0: 2 faces from 0 to 5 are allowed"):
+    with pytest.raises(UsageError, match=r"\[0\] is not a roll of player 0: expected 2 faces from 0 to 5"):
         state.roll(((0,), (1,)))
     assert not state.can_roll(((0, 6), (1,)))
     assert state.can_roll(((0, 5), (1,)))
@@ -203,7 +205,7 @@ def test_stages_are_what_rounds_can_start_with(dice, stages):
 
 
 def test_impossible_dice_are_refused():
-    with pytest.raises(UsageError, match=r"Bluff with \(0, 1\) dice is impossible: each player has 1 to 4"):
+    with pytest.raises(UsageError, match=r"each player of Bluff must have 1 to 4 dice, not \(0, 1\)"):
         BluffRules("x", (0, 1))
 
 

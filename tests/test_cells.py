@@ -398,11 +398,11 @@ def test_a_path_below_a_later_board_starts_from_that_boards_hands() -> None:
 
 def test_boards_that_do_not_exist_or_follow_are_refused() -> None:
     deals = Deals(replace(poker("rhode-island"), deck=Deck("TJQK", "cdh")))
-    with pytest.raises(UsageError, match="board 4 of round 1 does not exist: 0 to 3 are allowed"):
+    with pytest.raises(UsageError, match="board 4 of round 1 does not exist: expected 0 to 3"):
         cells_below(deals, 1, 4)
-    with pytest.raises(UsageError, match="board 4 of round 1 does not exist: 0 to 3 are allowed"):
+    with pytest.raises(UsageError, match="board 4 of round 1 does not exist: expected 0 to 3"):
         cells_below(deals, 2, 4, dealt=False)
-    with pytest.raises(UsageError, match="board -1 of round 0 does not exist: 0 to 0 are allowed"):
+    with pytest.raises(UsageError, match="board -1 of round 0 does not exist: expected 0 to 0"):
         path_cells(deals, [-1], [1.0])
     last = deals.num_boards(2) - 1
     with pytest.raises(UsageError, match=f"board {last} of round 2 does not follow board 0"):

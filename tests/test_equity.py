@@ -183,8 +183,8 @@ def test_the_smallest_weights():
 @pytest.mark.parametrize(
     ("sides", "board", "message"),
     [
-        (("AsKs", "QhQd"), "AsTd", "the board 'AsTd' has 2 cards: 0, 3, 4 or 5 are allowed"),
-        (("AsKs", "QhQd"), "2s3s4s5s6s7s", "the board '2s3s4s5s6s7s' has 6 cards: 0, 3, 4 or 5 are allowed"),
+        (("AsKs", "QhQd"), "AsTd", "the board 'AsTd' has 2 cards: expected 0, 3, 4 or 5"),
+        (("AsKs", "QhQd"), "2s3s4s5s6s7s", "the board '2s3s4s5s6s7s' has 6 cards: expected 0, 3, 4 or 5"),
         (("AsKs", "QhQd"), "2s2s3d", "the card 2s occurs twice in '2s2s3d'"),
         (
             ("AsKs", "QhQd"),
@@ -197,11 +197,11 @@ def test_the_smallest_weights():
             "the first side has no hand left on the board 'AsAhAd': at least one must share",
         ),
         (("AsKs", "AsQd"), "", "every hand of the first side shares a card with every hand of the second"),
-        (("AA:0", "KK"), "", "the first side has no hand with a weight above 0: at least one is needed"),
+        (("AA:0", "KK"), "", "the first side has no hand with a weight above 0: expected at least one"),
         (
             ("AA", np.zeros(1326)),
             "",
-            "the second side has no hand with a weight above 0: at least one is needed",
+            "the second side has no hand with a weight above 0: expected at least one",
         ),
         (("AA", np.ones(5)), "", r"the weights have the shape \(5,\)"),
         (("AA", "KKx"), "", "'KKx' is not an item of a range"),

@@ -183,8 +183,8 @@ def test_tables_fit_the_second_level_cache():
         ([[300, 1]], "row 0: 300 is not a card: expected a number from 0 to 51"),
         ([[0, 1], [51, 51], [3, 3]], "row 1: the card As occurs twice in"),
         ([8, 5, 8], "row 0: the card 4c occurs twice in"),
-        (list(range(8)), "hands of 8 cards cannot be evaluated: 1 to 7 cards are allowed"),
-        ([], "hands of 0 cards cannot be evaluated: 1 to 7 cards are allowed"),
+        (list(range(8)), "cannot evaluate hands of 8 cards: expected 1 to 7 cards"),
+        ([], "cannot evaluate hands of 0 cards: expected 1 to 7 cards"),
         ([0.5, 1.0], "the cards are float64 of shape"),
         ([[[1]]], "the cards are int64 of shape"),
         ([[1, 2], [1]], "the cards are ragged"),
@@ -239,7 +239,7 @@ def test_three_card_twin():
     [
         ([[0, 1, 2], [3, 4, 4]], "row 1: the card 3c occurs twice"),
         ([[0, 1, 52]], "row 0: 52 is not a card"),
-        ([[0, 1]], "hands of 2 cards have no three-card strength: exactly 3 are allowed"),
+        ([[0, 1]], "a three-card hand must have 3 cards, not 2"),
     ],
 )
 def test_evaluate_three_card_refuses(cards, message):
@@ -261,12 +261,12 @@ def test_hands_on_board(num_board_cards, num_hole_cards):
 @pytest.mark.parametrize(
     ("board", "hands", "message"),
     [
-        ([0, 1, 2, 3, 4, 5], [[6, 7]], "6 cards are no board: one row of 0 to 5 cards is allowed"),
-        ([[0], [1]], [[6, 7]], "2 cards are no board: one row of 0 to 5 cards is allowed"),
+        ([0, 1, 2, 3, 4, 5], [[6, 7]], "a board must be one row of 0 to 5 cards, not 6 cards"),
+        ([[0], [1]], [[6, 7]], "a board must be one row of 0 to 5 cards, not 2 cards"),
         ([0, 0, 1], [[6, 7]], "row 0: the card 2c occurs twice"),
         ([0, 99, 1], [[6, 7]], "row 0: 99 is not a card"),
         ([0, 1, 2], [[6, 7], [8, 8]], "row 1: the card 4c occurs twice"),
-        ([0, 1, 2], [[6, 7, 8]], "hands of 3 cards are not allowed here: 1 or 2 cards are"),
+        ([0, 1, 2], [[6, 7, 8]], "hands on a board must have 1 or 2 cards, not 3"),
     ],
 )
 def test_evaluate_hands_on_board_refuses(board, hands, message):

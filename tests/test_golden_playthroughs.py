@@ -79,5 +79,5 @@ def test_as_a_program():
 def test_bad_input_is_one_sentence(capsys):
     assert main(["hearts"]) == 2
     assert capsys.readouterr().err.startswith("error: 'hearts' is neither a game nor an ACPC game file")
-    with pytest.raises(UsageError, match="0 hands cannot be played: at least 1 is needed"):
+    with pytest.raises(UsageError, match="the number of hands must be 1 or more, not 0"):
         playthrough(errai.load_game("kuhn"), 0, 0)

@@ -75,8 +75,8 @@ def test_a_split_pot():
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        (lambda s: s.deal_hole([(0, 1)]), "hole cards for 1 players are given, where 2 play"),
-        (lambda s: s.deal_hole([(0, 1), (2,)]), "a hand of 1 cards is given, where 2 are needed"),
+        (lambda s: s.deal_hole([(0, 1)]), "expected hole cards of 2 players, not 1"),
+        (lambda s: s.deal_hole([(0, 1), (2,)]), "a hand must have 2 cards, not 1"),
         (lambda s: s.deal_hole([(0, 1), (1, 2)]), "the card 2d occurs twice"),
         (lambda s: s.deal_hole([(0, 1), (2, 52)]), "52 is not a card"),
         (lambda s: s.deal_hole([(0, 1), (2, -1)]), "-1 is not a card"),
@@ -93,7 +93,7 @@ def test_wrong_hole_cards_are_refused(step, sentence):
     ("step", "sentence"),
     [
         (lambda s: s.deal_hole([(0, 1), (2, 3)]), "the hole cards of this hand are dealt already"),
-        (lambda s: s.deal_board((0, 1)), "a deal of public cards of 2 cards is given, where 3 are needed"),
+        (lambda s: s.deal_board((0, 1)), "a deal of public cards must have 3 cards, not 2"),
         (lambda s: s.deal_board((0, 1, 51)), "the card As occurs twice"),
         (lambda s: s.deal_board((0, 1, 1)), "the card 2d occurs twice"),
         (lambda s: s.deal_board((0, 1, 99)), "99 is not a card"),
@@ -139,7 +139,7 @@ def test_strengths():
     straight, pair = (showdown_strength(LIMIT, parse_cards(hole), board) for hole in ("8c3d", "JcAd"))
     assert straight > pair
     assert showdown_strengths(LIMIT, [], board) == []
-    with pytest.raises(UsageError, match="a board of 4 cards is given, where 5 are needed"):
+    with pytest.raises(UsageError, match="a board must have 5 cards, not 4"):
         showdown_strength(LIMIT, parse_cards("8c3d"), board[:4])
     with pytest.raises(UsageError, match="the card 2c occurs twice"):
         showdown_strength(LIMIT, parse_cards("2c3d"), board)

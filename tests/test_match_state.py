@@ -100,9 +100,9 @@ def test_the_parts_of_a_match_state():
         (
             LIMIT,
             "MATCHSTATE:0:0::TdAs|:r",
-            "has 5 parts after 'MATCHSTATE', where 4 are needed: position, hand, bett",
+            "has 5 parts after 'MATCHSTATE': expected 4, position, hand, bett",
         ),
-        (LIMIT, "MATCHSTATE:0:0:TdAs|", "has 3 parts after 'MATCHSTATE', where 4 are needed"),
+        (LIMIT, "MATCHSTATE:0:0:TdAs|", "has 3 parts after 'MATCHSTATE': expected 4"),
         (LIMIT, "MATCHSTATE:2:0::TdAs|", "position 2 is not in play: 0 to 1 are"),
         (LIMIT, "MATCHSTATE:-1:0::TdAs|", "the position '-1' is not a number"),
         (LIMIT, "MATCHSTATE:x:0::TdAs|", "the position 'x' is not a number"),
@@ -110,12 +110,12 @@ def test_the_parts_of_a_match_state():
         (
             LIMIT,
             "MATCHSTATE:0:007::TdAs|",
-            "the hand number '007' is not a number: digits without leading zeros",
+            "the hand number '007' is not a number: expected digits without leading zeros",
         ),
         (
             LIMIT,
             "MATCHSTATE:0:4294967296::TdAs|",
-            "the hand number 4294967296 is impossible: 0 to 4294967295",
+            "the hand number must be 0 to 4294967295, not 4294967296",
         ),
         (LIMIT, "MATCHSTATE:0:" + "9" * 5000 + "::TdAs|", "the hand number '9+...' is not a number"),
         (
@@ -126,37 +126,37 @@ def test_the_parts_of_a_match_state():
         (
             LIMIT,
             "MATCHSTATE:0:0:cc:TdAs|",
-            "the betting 'cc' lacks the '/' of a finished round: 'cc/' is allowed",
+            "the betting 'cc' lacks the '/' of a finished round: expected 'cc/'",
         ),
         (
             NOLIMIT,
             "MATCHSTATE:0:0:r20000c:TdAs|",
-            "the betting 'r20000c' lacks the '/' .*: 'r20000c///' is allowed",
+            "the betting 'r20000c' lacks the '/' .*: expected 'r20000c///'",
         ),
         (
             LIMIT,
             "MATCHSTATE:0:0:cc/:TdAs|",
-            "the cards 'TdAs|' have 0 board fields, where the betting 'cc/' needs 1",
+            "the cards 'TdAs|' have 0 board fields: expected 1 after the betting 'cc/'",
         ),
-        (LIMIT, "MATCHSTATE:0:0::TdAs|/2c3c4c", "have 1 board fields, where the betting '' needs 0"),
-        (LIMIT, "MATCHSTATE:0:0::TdAs", "the cards 'TdAs' have 1 hole fields, where 2 are needed"),
-        (LIMIT, "MATCHSTATE:0:0::TdAs||", "have 3 hole fields, where 2 are needed"),
-        (LIMIT, "MATCHSTATE:0:0::Td|", "are wrong at 'Td': 2 cards written as 'As' are needed"),
-        (LIMIT, "MATCHSTATE:0:0::TdAsKs|", "are wrong at 'TdAsKs': 2 cards written as 'As' are needed"),
-        (LIMIT, "MATCHSTATE:0:0::tdAs|", "are wrong at 'tdAs': 2 cards written as 'As' are needed"),
-        (LIMIT, "MATCHSTATE:0:0::Td As|", "are wrong at 'Td As': 2 cards written as 'As' are needed"),
+        (LIMIT, "MATCHSTATE:0:0::TdAs|/2c3c4c", "have 1 board fields: expected 0 after the betting ''"),
+        (LIMIT, "MATCHSTATE:0:0::TdAs", "the cards 'TdAs' have 1 hole fields: expected 2"),
+        (LIMIT, "MATCHSTATE:0:0::TdAs||", "have 3 hole fields: expected 2"),
+        (LIMIT, "MATCHSTATE:0:0::Td|", "are wrong at 'Td': expected 2 cards written as 'As'"),
+        (LIMIT, "MATCHSTATE:0:0::TdAsKs|", "are wrong at 'TdAsKs': expected 2 cards written as 'As'"),
+        (LIMIT, "MATCHSTATE:0:0::tdAs|", "are wrong at 'tdAs': expected 2 cards written as 'As'"),
+        (LIMIT, "MATCHSTATE:0:0::Td As|", "are wrong at 'Td As': expected 2 cards written as 'As'"),
         (LIMIT, "MATCHSTATE:0:0::TdXx|", "are wrong at 'TdXx': 'Xx' is not a card"),
         (LIMIT, "MATCHSTATE:0:0::TdTd|", "are wrong at 'TdTd': the card Td occurs twice"),
         (LIMIT, "MATCHSTATE:0:0::TdAs|KdAs", "the card As occurs twice"),
         (LIMIT, "MATCHSTATE:0:0:cc/:TdAs|/Td3c4c", "the card Td occurs twice"),
-        (LIMIT, "MATCHSTATE:0:0:cc/:TdAs|/3c4c", "are wrong at '3c4c': 3 cards written as 'As' are needed"),
+        (LIMIT, "MATCHSTATE:0:0:cc/:TdAs|/3c4c", "are wrong at '3c4c': expected 3 cards written as 'As'"),
         (LIMIT, "MATCHSTATE:0:0::|TdAs", "the hole cards of position 0 are hidden from itself"),
         (
             LEDUC,
             "MATCHSTATE:0:0::Js|",
             "Js is not in this deck of the ranks QKA and suits hs",
         ),
-        (LIMIT, "MATCHSTATE:0:0::TdAs|\n\n", "cards written as 'As' are needed|is not a card"),
+        (LIMIT, "MATCHSTATE:0:0::TdAs|\n\n", "cards written as 'As'|is not a card"),
     ],
 )
 def test_wrong_lines_name_the_part(rules, line, sentence):
@@ -233,14 +233,14 @@ def test_a_third_of_a_pot_is_rounded_to_six_decimals():
     [
         (
             "STATE:0:f:TdAs|2h3d:50|-50",
-            "has 4 parts after 'STATE', where 5 are needed: hand, betting, cards, values",
+            "has 4 parts after 'STATE': expected 5, hand, betting, cards, values",
         ),
         ("STATE:0:c:TdAs|2h3d:50|-50:a|b", "the hand is not over after 'c': a log has finished hands only"),
         (
             "STATE:0:f:TdAs|:50|-50:a|b",
             "the cards 'TdAs|' hide a hand: a log shows the hole cards of every position",
         ),
-        ("STATE:0:f:TdAs|2h3d:50:a|b", "values of 1 players are given, where 2 play"),
+        ("STATE:0:f:TdAs|2h3d:50:a|b", "expected values of 2 players, not 1"),
         ("STATE:0:f:TdAs|2h3d:50|x:a|b", "'x' in the values is not a number of chips"),
         ("STATE:0:f:TdAs|2h3d:50|1e3:a|b", "'1e3' in the values is not a number of chips"),
         ("STATE:0:f:TdAs|2h3d:50|-0:a|b", "'-0' in the values is not a number of chips"),
@@ -248,9 +248,9 @@ def test_a_third_of_a_pot_is_rounded_to_six_decimals():
             "STATE:0:f:TdAs|2h3d:50|-50.0000001:a|b",
             "'-50.0000001' in the values is not .* at most 6 decimals",
         ),
-        ("STATE:0:f:TdAs|2h3d:50|-50:a", "names of 1 players are given, where 2 play"),
-        ("STATE:0:f:TdAs|2h3d:50|-50:a|", "'' cannot be a player's name"),
-        ("STATE:0:f:TdAs|2h3d:50|-50:a|b c", "'b c' cannot be a player's name"),
+        ("STATE:0:f:TdAs|2h3d:50|-50:a", "expected names of 2 players, not 1"),
+        ("STATE:0:f:TdAs|2h3d:50|-50:a|", "invalid name of a player ''"),
+        ("STATE:0:f:TdAs|2h3d:50|-50:a|b c", "invalid name of a player 'b c'"),
     ],
 )
 def test_wrong_log_lines_name_the_part(line, sentence):
@@ -268,15 +268,15 @@ def test_wrong_scores_are_refused(line):
 
 def test_records_refuse_cards_that_do_not_fit():
     betting = replay(LIMIT, "cc/")
-    with pytest.raises(UsageError, match="a board of 0 cards is given, where the betting 'cc/' needs 3"):
+    with pytest.raises(UsageError, match="the board has 0 cards: expected 3 after the betting 'cc/'"):
         MatchState(0, 0, betting, ((0, 1), None), ())
-    with pytest.raises(UsageError, match="a hand of 1 cards is given, where 2 are needed"):
+    with pytest.raises(UsageError, match="a hand must have 2 cards, not 1"):
         MatchState(0, 0, betting, ((0,), None), (4, 5, 6))
-    with pytest.raises(UsageError, match="hole cards of 3 players are given, where 2 play"):
+    with pytest.raises(UsageError, match="expected hole cards of 2 players, not 3"):
         MatchState(0, 0, betting, ((0, 1), None, None), (4, 5, 6))
     with pytest.raises(UsageError, match="77 is not a card"):
         MatchState(0, 0, betting, ((0, 77), None), (4, 5, 6))
-    with pytest.raises(UsageError, match="the hand number -1 is impossible"):
+    with pytest.raises(UsageError, match="the hand number must be 0 to 4294967295, not -1"):
         MatchState(0, -1, betting, ((0, 1), None), (4, 5, 6))
 
 

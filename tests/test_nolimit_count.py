@@ -134,5 +134,5 @@ def test_refuses_stacks_that_would_take_minutes() -> None:
 
 
 def test_refuses_a_limit_without_room_for_a_check_and_a_check() -> None:
-    with pytest.raises(UsageError, match="a limit of 1 actions a round is impossible: 2 or more"):
+    with pytest.raises(UsageError, match="the limit of actions a round must be 2 or more, not 1"):
         count_nolimit_rounds(nolimit_rules(), max_actions=1)

@@ -126,28 +126,28 @@ SPAN = "is not a span: both ends must be pairs, or have one high card"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the range is empty: allowed are '88'"),
-        ("  ", "the range is empty: allowed are '88'"),
+        ("", "the range is empty: expected '88'"),
+        ("  ", "the range is empty: expected '88'"),
         ("AA,,KK", "the range 'AA,,KK' has nothing between two commas or at an end"),
         ("AA,", "the range 'AA,' has nothing between two commas or at an end"),
         ("AhAh", "the card Ah occurs twice in 'AhAh'"),
-        ("AKx", "'AKx' is not an item of a range: allowed are '88'"),
-        ("1010", "'1010' is not an item of a range: allowed are '88'"),
-        ("A", "'A' is not an item of a range: allowed are '88'"),
-        ("AhKdQc", "'AhKdQc' is not an item of a range: allowed are '88'"),
-        ("AhKd+", r"'AhKd\+' is not an item of a range: allowed are '88'"),
-        ("99-77-55", "'99-77-55' is not an item of a range: allowed are '88'"),
-        ("+", r"'\+' is not an item of a range: allowed are '88'"),
+        ("AKx", "'AKx' is not an item of a range: expected '88'"),
+        ("1010", "'1010' is not an item of a range: expected '88'"),
+        ("A", "'A' is not an item of a range: expected '88'"),
+        ("AhKdQc", "'AhKdQc' is not an item of a range: expected '88'"),
+        ("AhKd+", r"'AhKd\+' is not an item of a range: expected '88'"),
+        ("99-77-55", "'99-77-55' is not an item of a range: expected '88'"),
+        ("+", r"'\+' is not an item of a range: expected '88'"),
         ("88s", "'88s' is not an item of a range: a pair is neither suited nor offsuit"),
         ("A5s-K2s", f"'A5s-K2s' {SPAN}"),
         ("A5s-A2o", f"'A5s-A2o' {SPAN}"),
         ("A5s-A2", f"'A5s-A2' {SPAN}"),
         ("88-A8", f"'88-A8' {SPAN}"),
-        ("AK:1.5", "'AK:1.5' has the weight '1.5': a weight is a number of 0 to 1"),
-        ("AK:-1", "'AK:-1' has the weight '-1': a weight is a number of 0 to 1"),
-        ("AK:nan", "'AK:nan' has the weight 'nan': a weight is a number of 0 to 1"),
-        ("AK:", "'AK:' has the weight '': a weight is a number of 0 to 1"),
-        ("AK:0.5:0.5", "'AK:0.5:0.5' has the weight '0.5:0.5': a weight is a number of 0 to 1"),
+        ("AK:1.5", "'AK:1.5' has the weight '1.5': a weight must be a number from 0 to 1"),
+        ("AK:-1", "'AK:-1' has the weight '-1': a weight must be a number from 0 to 1"),
+        ("AK:nan", "'AK:nan' has the weight 'nan': a weight must be a number from 0 to 1"),
+        ("AK:", "'AK:' has the weight '': a weight must be a number from 0 to 1"),
+        ("AK:0.5:0.5", "'AK:0.5:0.5' has the weight '0.5:0.5': a weight must be a number from 0 to 1"),
     ],
 )
 def test_parse_range_refuses(text, message):
@@ -160,12 +160,15 @@ def test_parse_range_refuses(text, message):
     [
         (
             np.ones(1325),
-            r"the weights have the shape \(1325,\): one number for each of 1326 hands is allowed",
+            r"the weights have the shape \(1325,\): expected one number for each of 1326 hands",
         ),
-        (np.full(1326, 2.0), f"the weight of {format_cards((1, 0))} is 2.0: weights are numbers of 0 to 1"),
+        (
+            np.full(1326, 2.0),
+            f"the weight of {format_cards((1, 0))} is 2.0: a weight must be a number from 0 to 1",
+        ),
         (
             np.full(1326, np.nan),
-            f"the weight of {format_cards((1, 0))} is nan: weights are numbers of 0 to 1",
+            f"the weight of {format_cards((1, 0))} is nan: a weight must be a number from 0 to 1",
         ),
         (["a"] * 1326, "the weights are not numbers"),
     ],
@@ -194,7 +197,7 @@ def test_relative_weights_count_against_the_largest(text: str, scaled: float) ->
 
 def test_weights_that_would_be_lost_in_rounding_are_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"of AdAc in the range of IP is 1e-300, where the largest is 0.5: 0, or"
+        UsageError, match=r"of AdAc in the range of IP is 1e-300, where the largest is 0.5: it must be 0, or"
     ):
         relative_weights(parse_range("AA:1e-300, KK:0.5"), "IP")
     least = relative_weights(parse_range("AA:1e-9, KK"), "IP")

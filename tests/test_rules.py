@@ -20,36 +20,36 @@ NOLIMIT = errai.load_game("nolimit-holdem")
 @pytest.mark.parametrize(
     ("game", "changes", "sentence"),
     [
-        (LIMIT, {"num_board_cards": (0, 1, 1, 1, 1)}, "5 rounds, where 1 to 4 are allowed"),
-        (LIMIT, {"num_board_cards": ()}, "0 rounds, where 1 to 4 are allowed"),
-        (LIMIT, {"blinds": (1,)}, "1 players, where 2 to 10 are allowed"),
-        (LIMIT, {"blinds": (1,) * 11}, "11 players, where 2 to 10 are allowed"),
-        (LIMIT, {"max_raises": (1, 1)}, "maxRaises has 2 values, where 4 are needed"),
-        (LIMIT, {"first_player": (1,)}, "firstPlayer has 1 values, where 4 are needed"),
-        (LIMIT, {"raise_sizes": (1, 1, 1)}, "raiseSize has 3 values, where 4 are needed"),
-        (NOLIMIT, {"stacks": (1, 1, 1)}, "stack has 3 values, where 2 are needed"),
-        (LIMIT, {"blinds": (-1, 5)}, r"blinds \(-1, 5\), where none may be negative"),
-        (LIMIT, {"blinds": (0, 0)}, r"blinds \(0, 0\), where .* one must be positive"),
+        (LIMIT, {"num_board_cards": (0, 1, 1, 1, 1)}, "expected 1 to 4 rounds, not 5"),
+        (LIMIT, {"num_board_cards": ()}, "expected 1 to 4 rounds, not 0"),
+        (LIMIT, {"blinds": (1,)}, "expected 2 to 10 players, not 1"),
+        (LIMIT, {"blinds": (1,) * 11}, "expected 2 to 10 players, not 11"),
+        (LIMIT, {"max_raises": (1, 1)}, "maxRaises must have 4 values, not 2"),
+        (LIMIT, {"first_player": (1,)}, "firstPlayer must have 4 values, not 1"),
+        (LIMIT, {"raise_sizes": (1, 1, 1)}, "raiseSize must have 4 values, not 3"),
+        (NOLIMIT, {"stacks": (1, 1, 1)}, "stack must have 2 values, not 3"),
+        (LIMIT, {"blinds": (-1, 5)}, r"the blinds must be 0 or more .*, not \(-1, 5\)"),
+        (LIMIT, {"blinds": (0, 0)}, r"one of them positive, not \(0, 0\)"),
         (
             LIMIT,
             {"raise_sizes": (10, 10, 0, 20)},
-            r"raise sizes \(10, 10, 0, 20\), where each must be positive",
+            r"the raise sizes must be positive, not \(10, 10, 0, 20\)",
         ),
         (LIMIT, {"raise_sizes": None}, "a no-limit game needs stacks"),
-        (NOLIMIT, {"stacks": (100, 20000)}, "each must exceed the largest blind 100"),
-        (NOLIMIT, {"stacks": (2**31, 20000)}, "2147483648 chips, where at most 2147483647 are allowed"),
-        (LIMIT, {"max_raises": (3, 4, 4, 256)}, "where 0 to 255 are allowed"),
-        (LIMIT, {"max_raises": (3, 4, 4, -1)}, "where 0 to 255 are allowed"),
-        (LIMIT, {"first_player": (2, 0, 0, 0)}, "where positions 0 to 1 exist"),
-        (LIMIT, {"num_hole_cards": 0}, "0 hole cards, where at least 1 is needed"),
-        (LIMIT, {"num_board_cards": (0, 3, -1, 1)}, "where none may be negative"),
+        (NOLIMIT, {"stacks": (100, 20000)}, "each stack must exceed the largest blind 100, not"),
+        (NOLIMIT, {"stacks": (2**31, 20000)}, "expected at most 2147483647 chips, not 2147483648"),
+        (LIMIT, {"max_raises": (3, 4, 4, 256)}, "the raises of a round must be 0 to 255, not"),
+        (LIMIT, {"max_raises": (3, 4, 4, -1)}, "the raises of a round must be 0 to 255, not"),
+        (LIMIT, {"first_player": (2, 0, 0, 0)}, "the first players must be positions 0 to 1, not"),
+        (LIMIT, {"num_hole_cards": 0}, "expected 1 hole card or more, not 0"),
+        (LIMIT, {"num_board_cards": (0, 3, -1, 1)}, "the board cards must be 0 or more, not"),
         (LIMIT, {"deck": Deck("A", "cdhs")}, "9 cards are dealt from a deck of 4"),
-        (LIMIT, {"num_hole_cards": 3}, "a showdown of 8 cards, where at most 7 are allowed"),
-        (LIMIT, {"showdown": Showdown.THREE_CARD}, "a three-card showdown of 7 cards"),
+        (LIMIT, {"num_hole_cards": 3}, "a showdown must have at most 7 cards, not 8"),
+        (LIMIT, {"showdown": Showdown.THREE_CARD}, "a three-card showdown must have 3 cards, not 7"),
     ],
 )
-def test_impossible_rules_are_refused_in_one_sentence(game, changes, sentence):
-    with pytest.raises(UsageError, match=f"the rules of '{game.name}' are impossible: .*{sentence}"):
+def test_invalid_rules_are_refused_in_one_sentence(game, changes, sentence):
+    with pytest.raises(UsageError, match=f"invalid rules of '{game.name}': .*{sentence}"):
         replace(game, **changes)
 
 
@@ -74,7 +74,7 @@ def test_every_listed_game_loads_under_its_own_name():
 )
 def test_unknown_games_are_refused_by_name(name):
     with pytest.raises(
-        UsageError, match=r"is not a game|is impossible|is neither a game nor an ACPC game file"
+        UsageError, match=r"is not a game|must have 1 to|is neither a game nor an ACPC game file"
     ):
         errai.load_game(name)
 

@@ -44,7 +44,7 @@ def parse_card(text: str) -> int:
         rank, suit = RANKS.find(text[0].upper()), SUITS.find(text[1].lower())
         if rank >= 0 and suit >= 0:
             return rank * 4 + suit
-    raise UsageError(f"'{text}' is not a card: a card is a rank of {RANKS} and a suit of {SUITS}, as in 'As'")
+    raise UsageError(f"'{text}' is not a card: expected a rank of {RANKS} and a suit of {SUITS}, as in 'As'")
 
 
 def parse_cards(text: str) -> tuple[int, ...]:
@@ -86,20 +86,20 @@ class Deck:
     suits: str = SUITS
 
     def __post_init__(self) -> None:
-        for what, given, allowed in (("ranks", self.ranks, RANKS), ("suits", self.suits, SUITS)):
-            positions = [allowed.find(letter) for letter in given]
+        for what, given, letters in (("ranks", self.ranks, RANKS), ("suits", self.suits, SUITS)):
+            positions = [letters.find(letter) for letter in given]
             if not given or min(positions) < 0 or positions != sorted(set(positions)):
                 raise UsageError(
-                    f"'{given}' cannot be the {what} of a deck: ascending letters of '{allowed}' are allowed"
+                    f"the {what} of a deck must be ascending letters of '{letters}', not '{given}'"
                 )
 
     @staticmethod
     def top(num_ranks: int, num_suits: int) -> "Deck":
         """Return the short deck of the ACPC: the top ranks and the last suits of `cdhs`."""
         if not 1 <= num_ranks <= NUM_RANKS:
-            raise UsageError(f"a deck of {num_ranks} ranks is impossible: 1 to {NUM_RANKS} are allowed")
+            raise UsageError(f"a deck must have 1 to {NUM_RANKS} ranks, not {num_ranks}")
         if not 1 <= num_suits <= NUM_SUITS:
-            raise UsageError(f"a deck of {num_suits} suits is impossible: 1 to {NUM_SUITS} are allowed")
+            raise UsageError(f"a deck must have 1 to {NUM_SUITS} suits, not {num_suits}")
         return Deck(RANKS[-num_ranks:], SUITS[-num_suits:])
 
     @property

@@ -86,7 +86,7 @@ def _hand_states() -> tuple[Int64s, Int64s]:
 def _parse_board(board: str) -> tuple[int, ...]:
     cards = parse_cards(board)
     if len(cards) not in BOARD_LENGTHS:
-        raise UsageError(f"the board '{board}' has {len(cards)} cards: 0, 3, 4 or 5 are allowed")
+        raise UsageError(f"the board '{board}' has {len(cards)} cards: expected 0, 3, 4 or 5")
     return cards
 
 
@@ -95,7 +95,7 @@ def _side_weights(side: str | npt.ArrayLike, board: tuple[int, ...], name: str) 
     weights = parse_range(side) if isinstance(side, str) else verify_weights(side)
     held = np.flatnonzero(weights)
     if len(held) == 0:
-        raise UsageError(f"the {name} side has no hand with a weight above 0: at least one is needed")
+        raise UsageError(f"the {name} side has no hand with a weight above 0: expected at least one")
     left = remove_blocked(weights, board)
     if not left.any():
         if len(held) == 1:

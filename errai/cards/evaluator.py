@@ -206,7 +206,7 @@ def _as_rows(cards: npt.ArrayLike, what: str) -> npt.NDArray[np.uint8]:
     if array.dtype.kind not in "iu" or array.ndim not in (1, 2):
         raise UsageError(
             f"the {what} are {array.dtype} of shape {array.shape}: "
-            "cards must be integers of 0 to 51, one hand or one hand a row"
+            "cards must be integers from 0 to 51, one hand or one hand a row"
         )
     if array.ndim == 1:
         array = array[None, :]
@@ -238,9 +238,7 @@ def evaluate(cards: npt.ArrayLike) -> npt.NDArray[np.int32]:
     """
     rows = _as_rows(cards, "cards")
     if not 1 <= rows.shape[1] <= MAX_CARDS:
-        raise UsageError(
-            f"hands of {rows.shape[1]} cards cannot be evaluated: 1 to {MAX_CARDS} cards are allowed"
-        )
+        raise UsageError(f"cannot evaluate hands of {rows.shape[1]} cards: expected 1 to {MAX_CARDS} cards")
     strengths = np.empty(len(rows), dtype=np.int32)
     wrong_row = kernels.evaluate_rows(rows, evaluator_tables(), strengths)
     if wrong_row != kernels.NO_ROW:
@@ -283,7 +281,7 @@ def evaluate_three_card(cards: npt.ArrayLike) -> npt.NDArray[np.int32]:
     """
     rows = _as_rows(cards, "cards")
     if rows.shape[1] != 3:
-        raise UsageError(f"hands of {rows.shape[1]} cards have no three-card strength: exactly 3 are allowed")
+        raise UsageError(f"a three-card hand must have 3 cards, not {rows.shape[1]}")
     strengths = np.empty(len(rows), dtype=np.int32)
     wrong_row = kernels.evaluate_three_card_rows(rows, strengths)
     if wrong_row != kernels.NO_ROW:
@@ -303,9 +301,9 @@ def evaluate_hands_on_board(board: npt.ArrayLike, hands: npt.ArrayLike) -> npt.N
     """
     board_rows, hand_rows = _as_rows(board, "board's cards"), _as_rows(hands, "hands")
     if len(board_rows) != 1 or board_rows.shape[1] > 5:
-        raise UsageError(f"{board_rows.size} cards are no board: one row of 0 to 5 cards is allowed")
+        raise UsageError(f"a board must be one row of 0 to 5 cards, not {board_rows.size} cards")
     if hand_rows.shape[1] not in (1, 2):
-        raise UsageError(f"hands of {hand_rows.shape[1]} cards are not allowed here: 1 or 2 cards are")
+        raise UsageError(f"hands on a board must have 1 or 2 cards, not {hand_rows.shape[1]}")
     tables = evaluator_tables()
     board_key, board_mask = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
     if kernels.pack_rows(board_rows, tables, board_key, board_mask) != kernels.NO_ROW:

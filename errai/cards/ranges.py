@@ -37,7 +37,7 @@ _WEIGHT = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE
 _CELL = re.compile(rf"([{RANKS}])([{RANKS}])([so]?)", re.IGNORECASE)
 _HAND = re.compile(rf"([{RANKS}][cdhs]){{2}}", re.IGNORECASE)
 
-_ALLOWED = "allowed are '88', '88+', '88-55', 'AKs', 'AKo', 'AK', 'AJs+', 'A5s-A2s', 'KdQd' and 'random'"
+_ITEMS = "expected '88', '88+', '88-55', 'AKs', 'AKo', 'AK', 'AJs+', 'A5s-A2s', 'KdQd' or 'random'"
 
 
 @lru_cache(maxsize=1)
@@ -55,7 +55,7 @@ def _parse_cell(text: str, item: str) -> Cell:
     """Read `88`, `AKs`, `AKo` or `AK`; the last has the kind "" although it is no pair."""
     match = _CELL.fullmatch(text)
     if match is None:
-        raise UsageError(f"'{item}' is not an item of a range: {_ALLOWED}")
+        raise UsageError(f"'{item}' is not an item of a range: {_ITEMS}")
     ranks = sorted(RANKS.index(letter.upper()) for letter in match.group(1, 2))
     kind = match.group(3).lower()
     if kind and ranks[0] == ranks[1]:
@@ -111,7 +111,7 @@ def _parse_weight(text: str, item: str) -> float:
     """Read the weight after the colon."""
     if _WEIGHT.fullmatch(text) and float(text) <= 1.0:
         return float(text)
-    raise UsageError(f"'{item}' has the weight '{text}': a weight is a number of 0 to 1")
+    raise UsageError(f"'{item}' has the weight '{text}': a weight must be a number from 0 to 1")
 
 
 def parse_range(text: str) -> Weights:
@@ -127,13 +127,13 @@ def parse_range(text: str) -> Weights:
     14.0
     """
     if not text.strip():
-        raise UsageError(f"the range is empty: {_ALLOWED}, separated by commas")
+        raise UsageError(f"the range is empty: {_ITEMS}, separated by commas")
     weights = np.zeros(NUM_HANDS)
     for part in text.split(","):
         item = part.strip()
         if not item:
             raise UsageError(
-                f"the range '{text.strip()}' has nothing between two commas or at an end: {_ALLOWED}"
+                f"the range '{text.strip()}' has nothing between two commas or at an end: {_ITEMS}"
             )
         body, colon, weight = item.partition(":")
         weights[_parse_hands(body.strip(), item)] = _parse_weight(weight.strip(), item) if colon else 1.0
@@ -145,15 +145,17 @@ def verify_weights(weights: npt.ArrayLike) -> Weights:
     try:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"the weights are not numbers: {NUM_HANDS} numbers of 0 to 1 are allowed") from error
+        raise UsageError(f"the weights are not numbers: expected {NUM_HANDS} numbers from 0 to 1") from error
     if array.shape != (NUM_HANDS,):
         raise UsageError(
-            f"the weights have the shape {array.shape}: one number for each of {NUM_HANDS} hands is allowed"
+            f"the weights have the shape {array.shape}: expected one number for each of {NUM_HANDS} hands"
         )
     outside = np.flatnonzero(~((array >= 0.0) & (array <= 1.0)))
     if len(outside):
         hand = format_cards(FULL_DECK.hands(2)[outside[0]][::-1])
-        raise UsageError(f"the weight of {hand} is {array[outside[0]]}: weights are numbers of 0 to 1")
+        raise UsageError(
+            f"the weight of {hand} is {array[outside[0]]}: a weight must be a number from 0 to 1"
+        )
     return array
 
 
@@ -173,7 +175,7 @@ def relative_weights(weights: Weights, whose: str) -> Weights:
         hand = format_cards(FULL_DECK.hands(2)[small[0]][::-1])
         raise UsageError(
             f"the weight of {hand} in the range of {whose} is {weights[small[0]]:g}, where the largest is "
-            f"{weights.max():g}: 0, or at least {LEAST_RELATIVE_WEIGHT:g} of the largest, is allowed"
+            f"{weights.max():g}: it must be 0, or at least {LEAST_RELATIVE_WEIGHT:g} of the largest"
         )
     return relative
 

@@ -66,9 +66,9 @@ _KEYS = {
 }
 
 _BEGIN, _END, _LIMIT, _NOLIMIT = "gamedef", "end gamedef", "limit", "nolimit"
-_ALLOWED = (
-    "limit, nolimit, END GAMEDEF or 'KEY = NUMBERS' with a key of "
-    f"{', '.join(key.name for key in _KEYS.values())} is allowed"
+_EXPECTED = (
+    "expected limit, nolimit, END GAMEDEF or 'KEY = NUMBERS' with a key of "
+    f"{', '.join(key.name for key in _KEYS.values())}"
 )
 
 
@@ -81,13 +81,13 @@ def read_game_file(path: str | Path) -> PokerRules:
     except OSError as error:
         raise UsageError(f"the game file '{name}' cannot be read: {error.strerror}") from None
     if len(content) > MAX_FILE_BYTES:
-        raise UsageError(f"'{name}' is not a game file: it has more than the {MAX_FILE_BYTES} bytes allowed")
+        raise UsageError(f"'{name}' is not a game file: it has more than {MAX_FILE_BYTES} bytes")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(
             f"'{name}' is not a game file: its byte {error.start} is {content[error.start]:#04x}, "
-            "where only text is allowed"
+            "which is not text"
         ) from None
     return parse_game_file(text, name)
 
@@ -129,7 +129,7 @@ class _Reader:
             words = " ".join(line.lower().split())
             if words == _BEGIN:
                 if begun:
-                    self._refuse(line_number, "GAMEDEF occurs a second time, where it is allowed once")
+                    self._refuse(line_number, "GAMEDEF occurs a second time")
                 begun = True
             elif not begun:
                 self._refuse(line_number, f"{_quote(line)} stands where GAMEDEF must begin the game")
@@ -140,7 +140,7 @@ class _Reader:
         if not begun:
             raise UsageError(f"'{self.name}' is not a game file: it has no GAMEDEF line")
         if not ended:
-            self._refuse(line_number, "the file ends, where END GAMEDEF is needed")
+            self._refuse(line_number, "the file ends without END GAMEDEF")
 
     def _add_entry(self, line_number: int, line: str, words: str) -> None:
         key, equals, value = line.partition("=")
@@ -150,10 +150,10 @@ class _Reader:
         elif equals and key.lower() in _KEYS:
             name = _KEYS[key.lower()].name
         else:
-            self._refuse(line_number, f"{_quote(line)} has no meaning: {_ALLOWED}")
+            self._refuse(line_number, f"{_quote(line)} has no meaning: {_EXPECTED}")
         if key.lower() in self.entries:
             first = self.entries[key.lower()][0]
-            self._refuse(line_number, f"{name} is given a second time, after line {first}; once is allowed")
+            self._refuse(line_number, f"{name} is given a second time, after line {first}")
         self.entries[key.lower()] = (line_number, words if key == _LIMIT else value.strip())
 
     def _numbers(self, name: str, length: int) -> tuple[int, ...] | None:
@@ -169,12 +169,10 @@ class _Reader:
                 and len(word) <= _MAX_DIGITS
                 and key.least <= int(word) <= key.greatest
             ):
-                self._refuse(
-                    line, f"{name} is {_quote(word)}, where {key.least} to {key.greatest} is allowed"
-                )
+                self._refuse(line, f"{name} must be {key.least} to {key.greatest}, not {_quote(word)}")
         if len(words) != length:
-            needed = "one is needed" if key.each is None else f"{length} are needed, one for each {key.each}"
-            self._refuse(line, f"{name} has {len(words)} values ({_quote(value)}), where {needed}")
+            expected = "one" if key.each is None else f"{length}, one for each {key.each}"
+            self._refuse(line, f"{name} has {len(words)} values ({_quote(value)}): expected {expected}")
         return tuple(int(word) for word in words)
 
     def _required(self, name: str, length: int = 1, why: str = "") -> tuple[int, ...]:
@@ -186,7 +184,7 @@ class _Reader:
     def rules(self) -> PokerRules:
         """Return the rules that the entries describe."""
         if _LIMIT not in self.entries:
-            raise UsageError(f"'{self.name}' does not say what is bet: a line 'limit' or 'nolimit' is needed")
+            raise UsageError(f"'{self.name}' does not say what is bet: expected a line 'limit' or 'nolimit'")
         is_limit = self.entries[_LIMIT][1] == _LIMIT
         num_players, num_rounds = self._required("numPlayers")[0], self._required("numRounds")[0]
         if not is_limit and "raisesize" in self.entries:
@@ -195,7 +193,7 @@ class _Reader:
         first_player = self._numbers("firstPlayer", num_rounds) or (1,) * num_rounds
         if max(first_player) > num_players:
             line, value = self.entries["firstplayer"]
-            self._refuse(line, f"firstPlayer is {_quote(value)}, where 1 to {num_players} is allowed")
+            self._refuse(line, f"firstPlayer must be 1 to {num_players}, not {_quote(value)}")
         stacks = self._numbers("stack", num_players)
         if stacks is None and not is_limit:
             raise UsageError(f"'{self.name}' has no stack, which every nolimit game needs")

@@ -169,7 +169,7 @@ class BettingState:
                 f"a raise to {total} is not legal in a limit game: the only raise here is to {bounds[0]}"
             )
         elif not bounds[0] <= total <= bounds[1]:
-            raise UsageError(f"a raise to {total} is not legal: {bounds[0]} to {bounds[1]} is allowed here")
+            raise UsageError(f"a raise to {total} is not legal: expected {bounds[0]} to {bounds[1]} here")
 
     def can_raise_to(self, total: int | None = None) -> bool:
         """Return whether the player to act may raise to `total` chips."""
@@ -197,7 +197,7 @@ class BettingState:
     def _no_raise_because(self) -> str | None:
         rules = self.rules
         if self.num_raises >= rules.max_raises[self.round]:
-            return f"{rules.max_raises[self.round]} raises a round are allowed"
+            return f"a round has at most {rules.max_raises[self.round]} raises"
         if self.num_actions + rules.num_players > MAX_ACTIONS_A_ROUND:
             return f"a round has at most {MAX_ACTIONS_A_ROUND} actions"
         if self.stack_of(self.player) <= self.largest:
@@ -220,8 +220,10 @@ class BettingState:
             return self.raise_to(None)
         if not self.rules.is_limit and _RAISE_TO.fullmatch(action):
             return self.raise_to(int(action[1:]))
-        allowed = "'f', 'c' or 'r'" if self.rules.is_limit else "'f', 'c' or 'rN', N chips of 1 to 10 digits,"
-        raise UsageError(f"'{action}' is not an action: {allowed} is allowed")
+        actions = (
+            "'f', 'c' or 'r'" if self.rules.is_limit else "'f', 'c' or 'rN' with N chips of 1 to 10 digits"
+        )
+        raise UsageError(f"'{action}' is not an action: expected {actions}")
 
     def _verify_in_play(self) -> None:
         if self.is_over:
@@ -275,11 +277,9 @@ class BettingState:
         if not self.is_over:
             raise UsageError(f"the hand is not over after '{self.betting}': it has no payoffs yet")
         if self.is_showdown and strengths is None:
-            raise UsageError(f"'{self.betting}' ends in a showdown: the strengths of the hands are needed")
+            raise UsageError(f"'{self.betting}' ends in a showdown: expected the strengths of the hands")
         if strengths is not None and len(strengths) != self.rules.num_players:
-            raise UsageError(
-                f"{len(strengths)} strengths are given, where {self.rules.num_players} are needed"
-            )
+            raise UsageError(f"expected {self.rules.num_players} strengths, not {len(strengths)}")
         net = [Fraction(-chips) for chips in self.spent]
         # One pot for each distinct total: those who reached it share it, an uncalled part returns.
         for below, level in pairwise([0, *sorted(set(self.spent) - {0})]):

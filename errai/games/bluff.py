@@ -44,7 +44,7 @@ class BluffRules:
 
     def __post_init__(self) -> None:
         if min(self.dice) < 1 or max(self.dice) > MAX_DICE:
-            raise UsageError(f"Bluff with {self.dice} dice is impossible: each player has 1 to {MAX_DICE}")
+            raise UsageError(f"each player of Bluff must have 1 to {MAX_DICE} dice, not {self.dice}")
 
     @property
     def num_players(self) -> int:
@@ -80,8 +80,8 @@ def parse_bid(text: str, dice: Sequence[int]) -> int:
     if (match := _BID.fullmatch(text)) and int(match[1]) <= sum(dice):
         return (int(match[1]) - 1) * len(FACES) + FACES.index(match[2])
     raise UsageError(
-        f"'{text}' is not a bid: a quantity from 1 to {sum(dice)}, '-' and a face of {FACES} "
-        "is allowed, as in '1-5'"
+        f"'{text}' is not a bid: expected a quantity from 1 to {sum(dice)}, '-' and a face of {FACES}, "
+        "as in '1-5'"
     )
 
 
@@ -107,7 +107,7 @@ def parse_roll(text: str) -> tuple[int, ...]:
     """Read a roll such as `3*` as ascending face numbers."""
     faces = [FACES.find(letter) for letter in text]
     if not faces or min(faces) < 0:
-        raise UsageError(f"'{text}' is not a roll: one face of {FACES} for each die is allowed, as in '3*'")
+        raise UsageError(f"'{text}' is not a roll: expected one face of {FACES} for each die, as in '3*'")
     return tuple(sorted(faces))
 
 
@@ -170,7 +170,7 @@ class BluffState:
             if len(faces) != self.dice[player] or not all(0 <= face < len(FACES) for face in faces):
                 raise UsageError(
                     f"{list(faces)} is not a roll of player {player}: "
-                    f"{self.dice[player]} faces from 0 to 5 are allowed"
+                    f"expected {self.dice[player]} faces from 0 to 5"
                 )
 
     def can_roll(self, rolled: tuple[Sequence[int], Sequence[int]]) -> bool:

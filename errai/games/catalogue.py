@@ -64,12 +64,12 @@ def rhode_island() -> PokerRules:
 def holdem(num_rounds: int, num_bets: int) -> PokerRules:
     """[R-B] hold'em: heads-up limit hold'em cut after R rounds with B bets a round.
 
-    Before the flop the big blind counts as the first bet, but one raise is always allowed. Bets double in
+    Before the flop the big blind counts as the first bet, but one raise is always possible. Bets double in
     the later half of the rounds: on the flop of a two-round game, on the turn of a longer one.
     """
     if not (1 <= num_rounds <= 4 and 1 <= num_bets <= 4):
         raise UsageError(
-            f"holdem-{num_rounds}-{num_bets} is not a game: 1 to 4 rounds and 1 to 4 bets are allowed"
+            f"holdem-{num_rounds}-{num_bets} is not a game: expected 1 to 4 rounds and 1 to 4 bets"
         )
     later = num_rounds - 1
     return PokerRules(

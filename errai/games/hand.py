@@ -84,13 +84,11 @@ class HandState:
     # Dealing the hole cards
 
     def verify_deal_hole(self, holes: Sequence[Sequence[int]]) -> None:
-        """Refuse hole cards at the wrong time, too many or few, or impossible ones."""
+        """Refuse hole cards at the wrong time, too many or few, or not in the deck."""
         if self.holes:
             raise UsageError("the hole cards of this hand are dealt already")
         if len(holes) != self.rules.num_players:
-            raise UsageError(
-                f"hole cards for {len(holes)} players are given, where {self.rules.num_players} play"
-            )
+            raise UsageError(f"expected hole cards of {self.rules.num_players} players, not {len(holes)}")
         for hole in holes:
             verify_count("hand", hole, self.rules.num_hole_cards)
         self.rules.deck.verify([card for hole in holes for card in hole])
@@ -107,7 +105,7 @@ class HandState:
     # Dealing the board
 
     def verify_deal_board(self, cards: Sequence[int]) -> None:
-        """Refuse public cards at the wrong time, too many or few, or impossible ones."""
+        """Refuse public cards at the wrong time, too many or few, or not in the deck."""
         self._verify_holes_dealt()
         if self.is_over:
             raise UsageError("the hand is over: no public card is dealt any more")
@@ -197,4 +195,4 @@ class HandState:
 def verify_count(what: str, cards: Sequence[int], needed: int) -> None:
     """Refuse too many or too few cards."""
     if len(cards) != needed:
-        raise UsageError(f"a {what} of {len(cards)} cards is given, where {needed} are needed")
+        raise UsageError(f"a {what} must have {needed} cards, not {len(cards)}")

@@ -191,17 +191,14 @@ def _parts(line: str, tag: str, names: tuple[str, ...]) -> list[str]:
         raise UsageError(f"{_quote(line)} does not begin with '{tag}:'")
     if len(parts) != len(names):
         raise UsageError(
-            f"{_quote(line)} has {len(parts)} parts after '{tag}', where {len(names)} are needed: "
-            + ", ".join(names)
+            f"{_quote(line)} has {len(parts)} parts after '{tag}': expected {len(names)}, " + ", ".join(names)
         )
     return parts
 
 
 def _parse_count(what: str, text: str) -> int:
     if not _COUNT.fullmatch(text):
-        raise UsageError(
-            f"the {what} {_quote(text)} is not a number: digits without leading zeros are allowed"
-        )
+        raise UsageError(f"the {what} {_quote(text)} is not a number: expected digits without leading zeros")
     return int(text)
 
 
@@ -211,7 +208,7 @@ def _parse_values(what: str, text: str) -> tuple[Fraction, ...]:
         if not _VALUE.fullmatch(value) or value == "-0":
             raise UsageError(
                 f"{_quote(value)} in the {what} is not a number of chips: "
-                f"digits with at most {NUM_DECIMALS} decimals are allowed"
+                f"expected digits with at most {NUM_DECIMALS} decimals"
             )
     return tuple(Fraction(value) for value in values)
 
@@ -227,7 +224,7 @@ def _parse_betting(rules: PokerRules, text: str) -> BettingState:
         raise UsageError(f"the betting {error}") from None
     if state.betting != text:
         raise UsageError(
-            f"the betting '{text}' lacks the '/' of a finished round: '{state.betting}' is allowed"
+            f"the betting '{text}' lacks the '/' of a finished round: expected '{state.betting}'"
         )
     return state
 
@@ -237,13 +234,13 @@ def _parse_all_cards(state: BettingState, text: str) -> tuple[Holes, tuple[int, 
     private, *public = text.split("/")
     if len(public) != state.round:
         raise UsageError(
-            f"the cards {_quote(text)} have {len(public)} board fields, "
-            f"where the betting '{state.betting}' needs {state.round}"
+            f"the cards {_quote(text)} have {len(public)} board fields: "
+            f"expected {state.round} after the betting '{state.betting}'"
         )
     fields = private.split("|")
     if len(fields) != rules.num_players:
         raise UsageError(
-            f"the cards {_quote(text)} have {len(fields)} hole fields, where {rules.num_players} are needed"
+            f"the cards {_quote(text)} have {len(fields)} hole fields: expected {rules.num_players}"
         )
     # Each card is two letters, so the first round's public cards are found from the end.
     split = len(fields[-1]) - 2 * rules.num_board_cards[0]
@@ -265,7 +262,7 @@ def _parse_field(text: str, field: str, num_cards: int) -> tuple[int, ...]:
     if len(cards) != num_cards or format_cards(cards) != field:
         raise UsageError(
             f"the cards {_quote(text)} are wrong at '{_shorten(field)}': "
-            f"{num_cards} cards written as 'As' are needed"
+            f"expected {num_cards} cards written as 'As'"
         )
     return cards
 
@@ -283,26 +280,26 @@ def _verify_record(state: BettingState, hand_number: int, holes: Holes, board: t
     """Refuse a record whose cards do not fit its betting and rules."""
     rules = state.rules
     if not 0 <= hand_number <= MAX_HAND_NUMBER:
-        raise UsageError(f"the hand number {hand_number} is impossible: 0 to {MAX_HAND_NUMBER} are allowed")
+        raise UsageError(f"the hand number must be 0 to {MAX_HAND_NUMBER}, not {hand_number}")
     _verify_players("hole cards", holes, rules.num_players)
     shown = [hole for hole in holes if hole is not None]
     for hole in shown:
         verify_count("hand", hole, rules.num_hole_cards)
     if len(board) != rules.num_board_cards_by(state.round):
         raise UsageError(
-            f"a board of {len(board)} cards is given, "
-            f"where the betting '{state.betting}' needs {rules.num_board_cards_by(state.round)}"
+            f"the board has {len(board)} cards: expected {rules.num_board_cards_by(state.round)} "
+            f"after the betting '{state.betting}'"
         )
     rules.deck.verify([*(card for hole in shown for card in hole), *board])
 
 
 def _verify_players(what: str, values: Sequence[object], num_players: int) -> None:
     if len(values) != num_players:
-        raise UsageError(f"{what} of {len(values)} players are given, where {num_players} play")
+        raise UsageError(f"expected {what} of {num_players} players, not {len(values)}")
     for name in values:
         if isinstance(name, str) and not _NAME.fullmatch(name):
             raise UsageError(
-                f"{_quote(name)} cannot be a player's name: it must not be empty or hold spaces, ':' or '|'"
+                f"invalid name of a player {_quote(name)}: it must not be empty or hold spaces, ':' or '|'"
             )
 
 

@@ -41,7 +41,7 @@ NO_TILT = (0.0, 0.0, 0.0, 0.0)
 _RAKE = re.compile(r"rake\s+(\S+?)\s*%(?:\s+cap\s+(\S+))?(\s+always)?")
 _TILT = re.compile(r"tilt\s+(.+)")
 _TEXTS = "'plain', 'rake 5% cap 3', 'tilt 7,0,0,7' and the like"
-_ALLOWED = {
+_EXPECTED = {
     "rake": "a part of the pot from 0 to below 1, such as 0.05",
     "rake_cap": "a number of chips above 0, or none",
     "no_flop_no_drop": "true or false",
@@ -116,7 +116,7 @@ class Payoffs(BaseModel):
                 found["tilt"] = tilts[0] if len(tilts) == 1 else tilts
             if not found or found.keys() & values.keys():
                 raise UsageError(
-                    f"'{text}' are not payoffs: {_TEXTS} are allowed, one rake and one tilt at most"
+                    f"'{text}' are not payoffs: expected {_TEXTS}, one rake and one tilt at most"
                 )
             values |= found
         return Payoffs(**values)
@@ -191,18 +191,16 @@ def _refuse(error: ValidationError) -> NoReturn:
     """Tell the first thing that is wrong."""
     first = error.errors()[0]
     name = str(first["loc"][0])
-    if name not in _ALLOWED:
-        raise UsageError(f"payoffs have no '{name}': {', '.join(_ALLOWED)} are allowed") from None
-    raise UsageError(
-        f"payoffs with {name} {first['input']!r} are impossible: {_ALLOWED[name]} is allowed"
-    ) from None
+    if name not in _EXPECTED:
+        raise UsageError(f"unknown key '{name}' of payoffs: expected {', '.join(_EXPECTED)}") from None
+    raise UsageError(f"{name} of payoffs must be {_EXPECTED[name]}, not {first['input']!r}") from None
 
 
 def _number(text: str, whole: str, percent: bool = False) -> float:
     """Read a number exactly as written in decimals: 7% is 0.07."""
     if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()):
         return float(Decimal(text.strip()) / (100 if percent else 1))
-    raise UsageError(f"'{whole}' are not payoffs: '{text.strip()}' is not a number, {_TEXTS} are allowed")
+    raise UsageError(f"'{whole}' are not payoffs: '{text.strip()}' is not a number, expected {_TEXTS}")
 
 
 def _text(number: float, times: int = 1) -> str:

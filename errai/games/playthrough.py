@@ -72,7 +72,7 @@ class _Stream:
 def playthrough(game: Game, seed: int = 0, num_hands: int = 3) -> str:
     """Return the record of some random hands of a game, or of some games of Bluff."""
     if num_hands < 1:
-        raise UsageError(f"{num_hands} hands cannot be played: at least 1 is needed")
+        raise UsageError(f"the number of hands must be 1 or more, not {num_hands}")
     lines = [f"$ {PROGRAM} {game.name} --seed {seed} --hands {num_hands}", ""]
     lines += _bluff_header(game) if isinstance(game, BluffRules) else _poker_header(game)
     for hand_number in range(num_hands):

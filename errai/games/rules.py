@@ -52,7 +52,7 @@ class PokerRules:
         num_board_cards: [round] public cards dealt at the start of each round.
         blinds: [position] forced bets; equal ones are antes.
         raise_sizes: [round] size of a bet or raise in a limit game; None in a no-limit game.
-        max_raises: [round] bets and raises allowed; `UNLIMITED_RAISES` for no bound.
+        max_raises: [round] most bets and raises; `UNLIMITED_RAISES` for no bound.
         first_player: [round] position that acts first.
         stacks: [position] chips at the start of a hand; None where chips cannot run out.
         showdown: how hands are compared.
@@ -75,13 +75,13 @@ class PokerRules:
         self._verify_cards()
 
     def _refuse(self, what: str) -> NoReturn:
-        raise UsageError(f"the rules of '{self.name}' are impossible: {what}")
+        raise UsageError(f"invalid rules of '{self.name}': {what}")
 
     def _verify_shape(self) -> None:
         if not 1 <= self.num_rounds <= MAX_ROUNDS:
-            self._refuse(f"{self.num_rounds} rounds, where 1 to {MAX_ROUNDS} are allowed")
+            self._refuse(f"expected 1 to {MAX_ROUNDS} rounds, not {self.num_rounds}")
         if not 2 <= self.num_players <= MAX_PLAYERS:
-            self._refuse(f"{self.num_players} players, where 2 to {MAX_PLAYERS} are allowed")
+            self._refuse(f"expected 2 to {MAX_PLAYERS} players, not {self.num_players}")
         for what, values, length in (
             ("maxRaises", self.max_raises, self.num_rounds),
             ("firstPlayer", self.first_player, self.num_rounds),
@@ -89,40 +89,40 @@ class PokerRules:
             ("stack", self.stacks, self.num_players),
         ):
             if values is not None and len(values) != length:
-                self._refuse(f"{what} has {len(values)} values, where {length} are needed")
+                self._refuse(f"{what} must have {length} values, not {len(values)}")
 
     def _verify_chips(self) -> None:
         for chips in (*self.blinds, *(self.raise_sizes or ()), *(self.stacks or ())):
             if chips > MAX_CHIPS:
-                self._refuse(f"{chips} chips, where at most {MAX_CHIPS} are allowed")
+                self._refuse(f"expected at most {MAX_CHIPS} chips, not {chips}")
         if min(self.blinds) < 0 or max(self.blinds) == 0:
-            self._refuse(f"blinds {self.blinds}, where none may be negative and one must be positive")
+            self._refuse(f"the blinds must be 0 or more and one of them positive, not {self.blinds}")
         if self.raise_sizes is not None and min(self.raise_sizes) <= 0:
-            self._refuse(f"raise sizes {self.raise_sizes}, where each must be positive")
+            self._refuse(f"the raise sizes must be positive, not {self.raise_sizes}")
         if self.raise_sizes is None and self.stacks is None:
             self._refuse("a no-limit game needs stacks")
         if self.stacks is not None and min(self.stacks) <= max(self.blinds):
-            self._refuse(f"stacks {self.stacks}, where each must exceed the largest blind {max(self.blinds)}")
+            self._refuse(f"each stack must exceed the largest blind {max(self.blinds)}, not {self.stacks}")
         if min(self.max_raises) < 0 or max(self.max_raises) > UNLIMITED_RAISES:
-            self._refuse(f"raises a round {self.max_raises}, where 0 to {UNLIMITED_RAISES} are allowed")
+            self._refuse(f"the raises of a round must be 0 to {UNLIMITED_RAISES}, not {self.max_raises}")
         if min(self.first_player) < 0 or max(self.first_player) >= self.num_players:
             self._refuse(
-                f"first players {self.first_player}, where positions 0 to {self.num_players - 1} exist"
+                f"the first players must be positions 0 to {self.num_players - 1}, not {self.first_player}"
             )
 
     def _verify_cards(self) -> None:
         if self.num_hole_cards < 1:
-            self._refuse(f"{self.num_hole_cards} hole cards, where at least 1 is needed")
+            self._refuse(f"expected 1 hole card or more, not {self.num_hole_cards}")
         if min(self.num_board_cards) < 0:
-            self._refuse(f"board cards {self.num_board_cards}, where none may be negative")
+            self._refuse(f"the board cards must be 0 or more, not {self.num_board_cards}")
         needed = self.num_players * self.num_hole_cards + sum(self.num_board_cards)
         if needed > self.deck.size:
             self._refuse(f"{needed} cards are dealt from a deck of {self.deck.size}")
         evaluated = self.num_hole_cards + sum(self.num_board_cards)
         if evaluated > MAX_EVALUATED_CARDS:
-            self._refuse(f"a showdown of {evaluated} cards, where at most {MAX_EVALUATED_CARDS} are allowed")
+            self._refuse(f"a showdown must have at most {MAX_EVALUATED_CARDS} cards, not {evaluated}")
         if self.showdown is Showdown.THREE_CARD and evaluated != 3:
-            self._refuse(f"a three-card showdown of {evaluated} cards")
+            self._refuse(f"a three-card showdown must have 3 cards, not {evaluated}")
 
     @property
     def num_players(self) -> int:

@@ -36,7 +36,7 @@ class BetMenu:
 
     Attributes:
         sizes: [round][raise number][choice]; the last entry of either list repeats.
-        max_raises: bets and raises allowed in a round by the menu; None leaves it to the rules.
+        max_raises: most bets and raises of a round by the menu; None leaves it to the rules.
         force_all_in: a raise is made all-in where it would leave less than this part of the pot.
         text: the menu as it was given.
         chip: raises by a part of the pot are rounded to multiples of it.
@@ -55,7 +55,7 @@ class BetMenu:
     def parse(text: str, max_raises: int | None = None, force_all_in: float | str = 0) -> "BetMenu":
         """Read a menu from text."""
         if max_raises is not None and max_raises < 0:
-            raise UsageError(f"a cap of {max_raises} raises is impossible: 0 or more are allowed")
+            raise UsageError(f"the cap on raises must be 0 or more, not {max_raises}")
         try:
             # As written in decimals: 0.05 is a twentieth. Infinity and NaN are no fractions.
             threshold = Fraction(str(float(force_all_in)))
@@ -63,8 +63,8 @@ class BetMenu:
             threshold = Fraction(-1)
         if threshold < 0:
             raise UsageError(
-                f"'{force_all_in}' is not an all-in threshold: a part of the pot of 0 or more, such as 0.05, "
-                "is allowed"
+                f"'{force_all_in}' is not an all-in threshold: expected a part of the pot of 0 or more, "
+                "such as 0.05"
             )
         rounds = tuple(
             tuple(_parse_sizes(menu, text) for menu in one_round.split("|")) for one_round in text.split("/")
@@ -134,6 +134,5 @@ def _parse_size(text: str, menu: str) -> Size:
         if _NUMBER.fullmatch(number) and Fraction(number) > 0:
             return Fraction(number) * scale
     raise UsageError(
-        f"'{text.strip()}' in the menu '{menu}' is not a bet size: "
-        "'0.5p', '50%', 'min' or 'all-in' is allowed"
+        f"'{text.strip()}' in the menu '{menu}' is not a bet size: expected '0.5p', '50%', 'min' or 'all-in'"
     )

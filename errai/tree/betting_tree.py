@@ -260,7 +260,7 @@ class TreePlan:
         name = self.rules.name
         if num_children > MAX_ACTIONS:
             raise UsageError(
-                f"a decision of '{name}' has {num_children:,} actions, where {MAX_ACTIONS} are allowed: "
+                f"a decision of '{name}' has {num_children:,} actions, more than {MAX_ACTIONS}: "
                 "give a menu of bet sizes (--bets) or a smaller one"
             )
         self._num_template_nodes += num_children
@@ -272,7 +272,7 @@ class TreePlan:
         if totals and totals[-1] > MAX_CHIPS:
             raise UsageError(
                 f"a raise to {totals[-1]:,} chips after '{state.betting}' in '{name}' is too large: "
-                f"totals of at most {MAX_CHIPS:,} are allowed"
+                f"the total must be at most {MAX_CHIPS:,}"
             )
 
     def round_counts(self) -> tuple[RoundCount, ...]:
@@ -358,7 +358,7 @@ def verify_num_nodes(num_nodes: int, what: str) -> None:
     if num_nodes > MAX_NODES:
         raise UsageError(
             f"{what} has {num_nodes:,} nodes, which would take {format_bytes(num_nodes * BYTES_A_NODE)}: "
-            f"at most {MAX_NODES:,} nodes are allowed"
+            f"expected at most {MAX_NODES:,} nodes"
         )
     verify_memory(num_nodes * BYTES_A_NODE_TO_BUILD, f"{what} ({num_nodes:,} nodes)")
 

@@ -220,7 +220,7 @@ class Cells:
         if cell == NO_CELL:
             raise UsageError(
                 f"player {player} cannot hold the cards {list(hand)} at board {board}: "
-                "open cards of the player's range are allowed"
+                "expected open cards of the player's range"
             )
         return cell
 
@@ -317,7 +317,7 @@ def path_cells(
     if not 1 <= len(boards) <= rules.num_rounds - first_round or len(factors) != len(boards):
         raise UsageError(
             f"{len(boards)} boards with {len(factors)} factors are not a path of '{rules.name}' from round "
-            f"{first_round} on: 1 to {rules.num_rounds - first_round} boards, each with a factor, are allowed"
+            f"{first_round} on: expected 1 to {rules.num_rounds - first_round} boards, each with a factor"
         )
     if dealt is None:
         dealt = first_round == 0 and rules.num_board_cards[0] == 0
@@ -524,5 +524,5 @@ def _verify_board(deals: Deals, round_index: int, board_index: int) -> None:
     num_boards = deals.boards.num_boards(_board_round(deals, round_index))
     if not 0 <= board_index < num_boards:
         raise UsageError(
-            f"board {board_index} of round {round_index} does not exist: 0 to {num_boards - 1} are allowed"
+            f"board {board_index} of round {round_index} does not exist: expected 0 to {num_boards - 1}"
         )

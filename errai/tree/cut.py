@@ -57,10 +57,10 @@ class Cut:
 
     def __post_init__(self) -> None:
         if not 1 <= self.round < self.tree.num_rounds:
-            allowed = ", ".join(map(str, range(1, self.tree.num_rounds)))
+            rounds = ", ".join(map(str, range(1, self.tree.num_rounds)))
             raise UsageError(
-                f"a cut before round {self.round} is impossible: "
-                + (f"rounds {allowed} (counted from 0) are allowed" if allowed else "the game has one round")
+                f"cannot cut before round {self.round}: "
+                + (f"expected one of {rounds} (counted from 0)" if rounds else "the game has one round")
             )
 
     @property
@@ -91,7 +91,7 @@ class Cut:
     def subgame(self, number: int) -> Subgame:
         """Return a sub-game by its number."""
         if not 0 <= number < self.num_subgames:
-            raise UsageError(f"sub-game {number} does not exist: 0 to {self.num_subgames - 1} do")
+            raise UsageError(f"sub-game {number} does not exist: expected 0 to {self.num_subgames - 1}")
         entry, board_index = divmod(number, self.num_boards)
         return self._subgame(entry, board_index, self.blocks(entry))
 

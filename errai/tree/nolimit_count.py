@@ -1,4 +1,4 @@
-"""Exact counts of the betting of heads-up no-limit games with every chip size allowed.
+"""Exact counts of the betting of heads-up no-limit games with every size of bet.
 
 The tree of the ACPC's game has more than 10^150 betting sequences on the river and cannot be walked.
 But inside a round the raises are increments that never shrink, except for a last one that goes all-in.
@@ -51,7 +51,7 @@ def count_nolimit_rounds(rules: PokerRules, max_actions: int = MAX_ACTIONS_A_ROU
             f"give a menu of bet sizes (--bets), or at most {MAX_CHIPS_BEHIND:,} chips above the big blind"
         )
     if max_actions < 2:
-        raise UsageError(f"a limit of {max_actions} actions a round is impossible: 2 or more are allowed")
+        raise UsageError(f"the limit of actions a round must be 2 or more, not {max_actions}")
     # The last of a round's actions answers a raise; an opening check takes one more from the raises.
     most = max_actions - 1
     one_less, after_check, plain = _partitions(behind, rules.big_blind, (most - 2, most - 1, most))
