@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -22,7 +23,7 @@ from errai.engine.plan import Plan
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game
+from errai.games.catalogue import Game, load_game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.memory import num_cores
@@ -92,10 +93,19 @@ class PublicTree:
     _idle: deque[Traversal] = field(default_factory=deque, init=False, repr=False)
 
     @staticmethod
-    def of(game: Game, menu: BetMenu | None = None, payoffs: Payoffs | str | None = None) -> "PublicTree":
-        """Return the tree of a game, from the last few made where possible; plain poker without payoffs."""
+    def of(
+        game: Game | str | Path, menu: BetMenu | None = None, payoffs: Payoffs | str | None = None
+    ) -> "PublicTree":
+        """Return the tree of a card game, from the last few made where possible.
+
+        Args:
+            game: from `load_game`, or what it takes.
+            menu: bet sizes of a no-limit game.
+            payoffs: plain poker without them.
+        """
+        game = load_game(game)
         if isinstance(game, BluffRules):
-            raise UsageError(f"'{game.name}' has a tree for each number of dice left: use its stages")
+            raise UsageError(f"'{game.name}' is a dice game: expected a card game")
         if game.num_hole_cards > MAX_HOLE_CARDS:
             raise UsageError(
                 f"'{game.name}' deals {game.num_hole_cards} hole cards: "

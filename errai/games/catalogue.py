@@ -130,13 +130,15 @@ def game_names() -> tuple[str, ...]:
     return tuple(_NAMED)
 
 
-def load_game(name: str | Path) -> Game:
+def load_game(name: str | Path | Game) -> Game:
     """Return a game by name, or read one from an ACPC game file.
 
     Args:
         name: `kuhn`, `leduc`, `rhode-island`, `holdem-ROUNDS-BETS`, `limit-holdem`, `nolimit-holdem`,
-            `bluff-DICE-DICE`, or the path of an ACPC game file.
+            `bluff-DICE-DICE`, or the path of an ACPC game file; a game is returned as it is.
     """
+    if isinstance(name, PokerRules | BluffRules):
+        return name
     text = str(name)
     if text in _NAMED:
         return _NAMED[text]()

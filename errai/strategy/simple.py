@@ -7,6 +7,7 @@ first four in limit hold'em.)
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -63,12 +64,12 @@ def find_simple_rule(name: str) -> ActionRule:
 
 
 def simple_strategy(
-    game: Game, name: str, menu: BetMenu | None = None, second: str | None = None
+    game: Game | str | Path, name: str, menu: BetMenu | None = None, second: str | None = None
 ) -> Strategy:
     """Return a reference agent as the strategy of both positions, or one for each.
 
     Args:
-        game: the game.
+        game: a card game, or its name or ACPC game file.
         name: `always-fold`, `always-call`, `always-raise`, `half` or `random`.
         menu: bet sizes of a no-limit game.
         second: the agent in position 1; the same without it.
