@@ -1,6 +1,7 @@
 """Information sets are listed one by one: counted, summed, and the same as when each is asked for."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ from errai.abstraction.named_groups import leduc_abstraction
 from errai.cards.deck import Deck
 from errai.engine.public_tree import PublicTree
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import leduc, rhode_island
+from errai.games.catalogue import leduc
 from errai.games.rules import PokerRules
+from errai.strategy.bluff import BluffStrategy
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.information_sets import InformationSet
 from errai.strategy.strategy import Strategy
@@ -95,40 +97,49 @@ def test_raises_of_a_no_limit_game_have_their_sizes() -> None:
 def test_bluff_lists_every_roll_of_every_stage() -> None:
     game = errai.load_game("bluff-2-1")
     assert isinstance(game, BluffRules)
-    strategy = errai.solve(game, iterations=3).strategy
-    listed = list(strategy.information_sets())
+    trees = {dice: PublicTree.of_bluff(game, dice) for dice in ((1, 1), (2, 1))}
+    rng = np.random.default_rng(6)
+    tables = {}
+    for dice, tree in trees.items():
+        first, second = (rng.random(size) - 0.4 for size in tree.layout.num_slots)
+        tables[dice] = (first, second)
+    strategy = BluffStrategy(game, trees, tables)
+    num_sets = 6 * 2**12  # each roll at each ascending sequence of bids
+    assert trees[1, 1].num_infosets == num_sets
+    listed = list(islice(strategy.information_sets(), num_sets + 100))
     assert len({one[:3] for one in listed}) == len(listed)
-    assert len(listed) == sum(tree.num_infosets for tree in strategy.trees.values())
-    stages = {f"{dice[0]}-{dice[1]}": dice for dice in strategy.trees}
-    for one in listed[:: len(listed) // 500]:
-        asked = strategy.probabilities(one.betting, one.hand, stages[one.dice])
+    assert [one.dice for one in listed] == ["1-1"] * num_sets + ["2-1"] * 100
+    assert listed[num_sets][:3] == ("2-1", "", "11")
+    for one in [*listed[:num_sets:29], *listed[num_sets:]]:
+        asked = strategy.probabilities(one.betting, one.hand, (int(one.dice[0]), int(one.dice[2])))
         assert dict(zip(one.actions, one.probabilities, strict=True)) == pytest.approx(asked, abs=1e-15)
 
 
-def test_a_strategy_of_buckets_lists_buckets(folders: Path) -> None:
-    tree = PublicTree.of("rhode-island")
-    strategy = BucketStrategy.uniform(tree, folders / "imperfect", np.float64)
+def bucket_strategy(name: str, folder: Path) -> BucketStrategy:
+    errai.abstract(leduc(), name, out=folder, clusters=3)
+    strategy = BucketStrategy.uniform(PublicTree.of("leduc"), folder, np.float64)
     random_tables(strategy, 4)
+    return strategy
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_strategy_of_buckets_lists_buckets(tmp_path: Path) -> None:
+    strategy = bucket_strategy("IR-HS-HS 2-4", tmp_path / "buckets")
     listed = list(strategy.information_sets())
-    sizes = {r: int(strategy.layout.rows[0, r]) for r in range(3)}
-    assert sizes == {0: 5, 1: 20, 2: 10}
-    decisions = {one.betting: one.round_index for one in listed}
-    assert len(listed) == sum(sizes[r] for r in decisions.values())
-    abstraction = strategy.saved.abstraction
-    cards = np.array([tree.rules.deck.parse("As" + "Kd")], dtype=np.uint8)
-    bucket = int(abstraction.buckets(cards, 1, 0)[0])
-    found = [one for one in listed if (one.betting, one.bucket) == ("cc/", bucket)]
-    assert [one.hand for one in found] == [""]
-    asked = strategy.probabilities("cc/", "As", "Kd")
-    assert dict(zip(found[0].actions, found[0].probabilities, strict=True)) == asked
+    assert len(listed) == len({one[:3] for one in listed}) == 6 * 2 + 30 * 4
+    assert {(one.round_index, one.hand) for one in listed} == {(0, ""), (1, "")}
+    cards = np.array([strategy.game.deck.parse("KsQh")], dtype=np.uint8)
+    bucket = int(strategy.saved.abstraction.buckets(cards, 1, 0)[0])
+    found = [one for one in listed if (one.betting, one.bucket) == ("crrc/r", bucket)]
+    asked = [strategy.probabilities("crrc/r", "Ks", "Qh")]
+    assert [dict(zip(one.actions, one.probabilities, strict=True)) for one in found] == asked
 
 
+@pytest.mark.usefixtures("cache")
 def test_a_strategy_of_buckets_lists_hands_in_a_round_without_buckets(tmp_path: Path) -> None:
-    errai.abstract(rhode_island(), "IR-HS-HS 13-5-5", out=tmp_path / "whole")
-    strategy = BucketStrategy.uniform(PublicTree.of("rhode-island"), tmp_path / "whole", np.float64)
-    random_tables(strategy, 5)
+    strategy = bucket_strategy("IR-HS-HS 3-4", tmp_path / "buckets")
     first = [one for one in strategy.information_sets() if one.betting == "cr"]
-    assert [one.hand[0] for one in first] == list("23456789TJQKA")
+    assert [(one.bucket, one.hand[0]) for one in first] == [(0, "J"), (1, "Q"), (2, "K")]
     for one in first:
         asked = strategy.probabilities("cr", one.hand)
         assert dict(zip(one.actions, one.probabilities, strict=True)) == asked

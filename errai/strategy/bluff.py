@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.bluff import CALL_BLUFF, BluffRules, format_bid, format_roll, parse_roll, replay_bids, rolls
+from errai.strategy.export import ExportedStrategy
 from errai.strategy.information_sets import BluffSet, normalised
 from errai.tables.layout import Floats
 from errai.tree.betting_tree import ACTION_CALL, CHANCE, DECISION
@@ -15,7 +16,7 @@ Dice = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class BluffStrategy:
+class BluffStrategy(ExportedStrategy):
     """What to play in every stage of Bluff.
 
     Attributes:
@@ -67,7 +68,7 @@ class BluffStrategy:
                 node, bids = waiting.pop()
                 while tree.betting.kind[node] == CHANCE:
                     node = int(tree.betting.first_child[node])
-                if tree.betting.kind[node] != DECISION or not len(tree.betting.children(node)):
+                if tree.betting.kind[node] != DECISION:
                     continue
                 player, names = len(bids) % 2, _action_names(tree, node)
                 chances = normalised(self._weights(stage, node, player)).T.tolist()

@@ -25,6 +25,7 @@ from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
+from errai.strategy.export import ExportedStrategy
 from errai.strategy.information_sets import BucketSet, action_names, betting_strings, normalised
 from errai.strategy.played import BucketLookup, BucketPlay, Play
 from errai.strategy.strategy import find_node, verified_cards
@@ -57,7 +58,7 @@ class SavedAbstraction:
 
 
 @dataclass(frozen=True, eq=False)
-class BucketStrategy:
+class BucketStrategy(ExportedStrategy):
     """What to play in both positions, by bucket.
 
     Attributes:

@@ -130,8 +130,9 @@ def normalised(weights: Floats) -> npt.NDArray[np.float64]:
     """
     positive = np.maximum(weights.astype(np.float64), 0)
     totals = positive.sum(axis=0)
-    uniform = np.full_like(positive, 1 / len(positive))
-    return np.divide(positive, totals, out=uniform, where=totals > 0)
+    probabilities: npt.NDArray[np.float64] = np.full_like(positive, 1 / len(positive))
+    np.divide(positive, totals, out=probabilities, where=totals > 0)
+    return probabilities
 
 
 def action_names(tree: PublicTree, node: int) -> list[str]:

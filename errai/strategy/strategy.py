@@ -20,6 +20,7 @@ from errai.games.catalogue import Game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
+from errai.strategy.export import ExportedStrategy
 from errai.strategy.information_sets import (
     InformationSet,
     action_names,
@@ -38,7 +39,7 @@ Probabilities = Sequence[float] | Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Strategy:
+class Strategy(ExportedStrategy):
     """What to play in both positions.
 
     Attributes:
