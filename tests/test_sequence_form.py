@@ -215,11 +215,11 @@ def test_too_large_a_game_is_refused():
 
 def test_refusals():
     tree, cells, _, weights = river_spot(4, 0)
-    with pytest.raises(UsageError, match=r"weights of player 1 have shape \(3,\): 4 are needed"):
+    with pytest.raises(UsageError, match=r"weights of player 1 have shape \(3,\): expected 4"):
         solve_sequence_form(tree, cells, (weights[0], weights[1][:3]))
-    with pytest.raises(UsageError, match="weights of player 0 are not all finite and 0 or more"):
+    with pytest.raises(UsageError, match="weights of player 0 must all be finite and 0 or more"):
         solve_sequence_form(tree, cells, (-weights[0], weights[1]))
-    with pytest.raises(UsageError, match="weights of player 1 are not all finite and 0 or more"):
+    with pytest.raises(UsageError, match="weights of player 1 must all be finite and 0 or more"):
         solve_sequence_form(tree, cells, (weights[0], weights[1] * np.nan))
     with pytest.raises(UsageError, match="no hand of one range can meet a hand of the other"):
         solve_sequence_form(tree, cells, (weights[0], weights[1] * 0))

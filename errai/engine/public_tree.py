@@ -108,8 +108,7 @@ class PublicTree:
             raise UsageError(f"'{game.name}' is a dice game: expected a card game")
         if game.num_hole_cards > MAX_HOLE_CARDS:
             raise UsageError(
-                f"'{game.name}' deals {game.num_hole_cards} hole cards: "
-                f"trees of games with 1 to {MAX_HOLE_CARDS} are allowed"
+                f"'{game.name}' deals {game.num_hole_cards} hole cards: expected 1 to {MAX_HOLE_CARDS}"
             )
         return _public_tree(game, menu).under(payoffs)
 
@@ -171,7 +170,7 @@ class PublicTree:
         """Return the same game as one abstraction shows it to both positions, or a pair of them to each."""
         pair = abstraction if isinstance(abstraction, tuple) else (abstraction, abstraction)
         if len(pair) != 2:
-            raise UsageError(f"{len(pair)} abstractions are impossible: one, or one for each of 2 positions")
+            raise UsageError(f"expected one abstraction, or one for each of 2 positions, not {len(pair)}")
         return self.abstracted(game_buckets(self.cells, self.rules, pair))
 
     @property
@@ -214,7 +213,7 @@ class PublicTree:
         if num_threads is None:
             num_threads = 1 if self.is_small else num_cores()
         if num_threads < 1:
-            raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
+            raise UsageError(f"the number of threads must be 1 or more, not {num_threads}")
         return Traversal(
             self.betting,
             self.cells,

@@ -1,6 +1,7 @@
 """The games that Errai knows by name, and `load_game`."""
 
 import re
+import reprlib
 from collections.abc import Callable
 from dataclasses import replace
 from os.path import isfile
@@ -139,6 +140,8 @@ def load_game(name: str | Path | Game) -> Game:
     """
     if isinstance(name, PokerRules | BluffRules):
         return name
+    if not isinstance(name, str | Path):
+        raise UsageError(f"expected a game, its name or the path of its file, not {reprlib.repr(name)}")
     text = str(name)
     if text in _NAMED:
         return _NAMED[text]()

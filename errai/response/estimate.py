@@ -72,7 +72,7 @@ def estimate_exploitability(game: Game, menu: BetMenu | None = None) -> Estimate
         menu: bet sizes of a no-limit game.
     """
     if isinstance(game, BluffRules):
-        raise UsageError(f"'{game.name}' is a dice game: only card games are estimated")
+        raise UsageError(f"'{game.name}' is a dice game: expected a card game")
     counted = game_size(game, menu)
     sample = load_game("holdem-2-1" if game.num_hole_cards == 2 else "rhode-island")
     sample_size = game_size(sample)

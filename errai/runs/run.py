@@ -114,9 +114,7 @@ class Job:
             checkpoint_every: seconds between checkpoints.
         """
         if not checkpoint_every >= 0:
-            raise UsageError(
-                f"a checkpoint every {checkpoint_every} seconds is impossible: 0 or more is allowed"
-            )
+            raise UsageError(f"the seconds between checkpoints must be 0 or more, not {checkpoint_every}")
         solver, folder = self.solver, self.folder
         measurements = list(self.earlier)
         saved = time.monotonic()
@@ -338,7 +336,7 @@ def _verified_dtype(dtype: npt.DTypeLike) -> str:
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:
-        raise UsageError(f"tables of '{name}' are impossible: {' or '.join(DTYPES)} is allowed")
+        raise UsageError(f"the tables must be {' or '.join(DTYPES)}, not '{name}'")
     return name
 
 
@@ -436,8 +434,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         tables_in: a folder on a disk that holds the tables while the run goes on, in files without a name, so
             that they may be larger than the memory; the result does not depend on it.
     """
-    if isinstance(game, str | Path):
-        game = load_game(game)
+    game = load_game(game)
     if iterations is None:
         iterations = DEFAULT_ITERATIONS if until is None and seconds is None else UNLIMITED
     stop = StopRule(iterations, until, seconds)

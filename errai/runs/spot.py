@@ -110,11 +110,7 @@ def solve_spot_tree(
     tree, pot = spot.tree, float(spot.betting.pot)
     unit = float(spot.betting.unit)
     if until is not None and not until > 0:
-        raise UsageError(f"a target of {until}% of the pot is impossible: more than 0 is allowed")
-    if measure_every is not None and measure_every < 1:
-        raise UsageError(
-            f"a measurement every {measure_every} iterations is impossible: 1 or more are allowed"
-        )
+        raise UsageError(f"the target must be above 0% of the pot, not {until}%")
     # The stop rule counts in thousandths of the least bet.
     least_bets = pot / unit / tree.game.big_blind
     stop = StopRule(iterations, None if until is None else until / 100 * least_bets * 1000, seconds)

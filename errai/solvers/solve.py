@@ -265,7 +265,7 @@ def _verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.f
     steps = np.asarray(rule.steps(first, last), dtype=np.float64)
     if steps.shape != (last - first, 2, NUM_FACTORS):
         raise UsageError(
-            f"the steps of '{rule.name}' have shape {steps.shape}: {(last - first, 2, NUM_FACTORS)} is needed"
+            f"the steps of '{rule.name}' have shape {steps.shape}: expected {(last - first, 2, NUM_FACTORS)}"
         )
     if not np.isfinite(steps).all():
         bad = first + int(np.flatnonzero(~np.isfinite(steps).all(axis=(1, 2)))[0])
@@ -307,13 +307,11 @@ class StopRule:
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
-            raise UsageError(f"{self.iterations} iterations are impossible: 1 or more are allowed")
+            raise UsageError(f"iterations must be 1 or more, not {self.iterations}")
         if self.mbb_per_game is not None and not self.mbb_per_game > 0:
-            raise UsageError(
-                f"an exploitability of {self.mbb_per_game} mbb is no target: a number above 0 is allowed"
-            )
+            raise UsageError(f"the target exploitability must be above 0 mbb, not {self.mbb_per_game}")
         if self.seconds is not None and not self.seconds > 0:
-            raise UsageError(f"{self.seconds} seconds are no time limit: a number above 0 is allowed")
+            raise UsageError(f"the time limit must be above 0 seconds, not {self.seconds}")
 
     def is_met(self, measurement: Measurement) -> bool:
         """Return whether to stop after a measurement."""
@@ -366,7 +364,7 @@ def run_solver(
         between: called about once a second between iterations; the run ends at once where it answers True.
     """
     if measure_every is not None and measure_every < 1:
-        raise UsageError(f"measuring every {measure_every} iterations is impossible: 1 or more are allowed")
+        raise UsageError(f"the iterations between measurements must be 1 or more, not {measure_every}")
     measurements: list[Measurement] = []
     stretch = 1
     for point in measurement_points(stop, measure_every):
@@ -407,8 +405,8 @@ def configured_rule(
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
-            f"{algorithm!r} is not an algorithm: {', '.join(RULES)}, lp or an object of a subclass of "
-            "errai.UpdateRule is allowed"
+            f"unknown algorithm {algorithm!r}: expected {', '.join(RULES)}, lp or an object of a subclass of "
+            "errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
     options: dict[str, Any] = {}

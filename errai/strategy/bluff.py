@@ -39,7 +39,7 @@ class BluffStrategy(ExportedStrategy):
         """
         stage = dice or self.game.dice
         if stage not in self.trees:
-            raise UsageError(f"{stage} is no round of '{self.game.name}': {list(self.trees)} are")
+            raise UsageError(f"{stage} is not a round of '{self.game.name}': expected {list(self.trees)}")
         tree, bids = self.trees[stage], replay_bids(stage, betting)
         roll, node = parse_roll(hand), 0
         for bid in bids:
@@ -49,7 +49,7 @@ class BluffStrategy(ExportedStrategy):
                 node = int(tree.betting.first_child[node])
         player = len(bids) % 2
         if len(roll) != stage[player]:
-            raise UsageError(f"'{hand}' is not a roll of {stage[player]} dice, which the player to act has")
+            raise UsageError(f"'{hand}' is not a roll of the player to act: expected {stage[player]} dice")
         weights = self._weights(stage, node, player)[:, rolls(stage[player]).index(roll)]
         return dict(zip(_action_names(tree, node), normalised(weights).tolist(), strict=True))
 

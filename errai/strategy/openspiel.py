@@ -8,6 +8,7 @@ the hole cards of position 0 first. Here one hand stands for all that the game's
 A hand is followed in both at once (`HandState` is ours), so no text of OpenSpiel's is read.
 """
 
+import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -106,8 +107,7 @@ def to_openspiel(strategy: Strategy) -> Any:
     """
     if not isinstance(strategy, Strategy):
         raise UsageError(
-            f"expected a strategy whose hands fit into memory, not {type(strategy).__name__}: "
-            "OpenSpiel looks at every hand"
+            f"expected a strategy of a card game whose hands fit into memory, not {reprlib.repr(strategy)}"
         )
     known = openspiel_game(strategy.game)
 
@@ -227,7 +227,7 @@ def _asked(
 
 def _verify_policy(known: OpenSpielGame, policy: Any) -> None:
     if not hasattr(policy, "action_probabilities"):
-        raise UsageError(f"expected a policy of OpenSpiel, not {type(policy).__name__}")
+        raise UsageError(f"expected a policy of OpenSpiel, not {reprlib.repr(policy)}")
     # Policies of the C++ library do not know their game.
     game = getattr(policy, "game", None)
     if game is not None and str(game) != str(known.game):

@@ -59,7 +59,7 @@ SIMPLE_RULES: dict[str, ActionRule] = {
 def find_simple_rule(name: str) -> ActionRule:
     """Return the rule of a reference agent."""
     if name not in SIMPLE_RULES:
-        raise UsageError(f"'{name}' is not a simple agent: {', '.join(SIMPLE_RULES)} are allowed")
+        raise UsageError(f"unknown agent '{name}': expected {', '.join(SIMPLE_RULES)}")
     return SIMPLE_RULES[name]
 
 

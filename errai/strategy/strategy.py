@@ -184,7 +184,7 @@ def find_node(tree: PublicTree, betting: str) -> int:
         names = action_names(tree, node)
         if text not in names:
             raise UsageError(
-                f"'{betting}' leaves the tree at position {position}: {', '.join(names)} are possible there"
+                f"'{betting}' leaves the tree at position {position}: expected {', '.join(names)}"
             )
         node = betting_tree.children(node)[names.index(text)]
         node = _skip_chance(betting_tree, node)

@@ -69,7 +69,7 @@ def strategy_tables(strategy: Strategy, betting: str = "", board: str = "") -> I
     if len(boards) > MAX_BOARDS:
         raise UsageError(
             f"round {round_index + 1} of '{game.name}' has {len(boards):,} boards: "
-            f"the {num_cards} cards of one must be given"
+            f"expected the {num_cards} cards of one"
         )
     for one in boards:
         yield _table(strategy, node, betting, one)
