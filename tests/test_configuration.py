@@ -93,12 +93,20 @@ DAMAGE = [
     (
         "[game]",
         '[bets]\nmenu = "1p"\nmax_raises = -1\n[game]',
-        "bets.max_raises is -1, where a number of 0 or",
+        "bets.max_raises must be 0 or more, not -1",
     ),
-    ("[game]", '[bets]\nmenu = "1p"\nforce_all_in = "1/0"\n[game]', "bets.force_all_in is '1/0': a part of"),
-    ("[game]", '[bets]\nmenu = "1p"\nforce_all_in = "-1"\n[game]', "bets.force_all_in is '-1': a part of"),
+    (
+        "[game]",
+        '[bets]\nmenu = "1p"\nforce_all_in = "1/0"\n[game]',
+        "bets.force_all_in is '1/0': expected a",
+    ),
+    (
+        "[game]",
+        '[bets]\nmenu = "1p"\nforce_all_in = "-1"\n[game]',
+        "bets.force_all_in is '-1': expected a",
+    ),
     ('fingerprint = "0123456789abcdef"\n', "", "abstraction.fingerprint is missing"),
-    ('fingerprint = "0123456789abcdef"', "fingerprint = 5", "abstraction.fingerprint is 5, where a text is"),
+    ('fingerprint = "0123456789abcdef"', "fingerprint = 5", "abstraction.fingerprint must be text, not 5"),
     ("[algorithm]", "[algorithms]", "algorithm is missing"),
     ('name = "dcfr"\n', "", "algorithm.name is missing"),
     ('"dcfr"', '"best"', "algorithm: unknown algorithm 'best': expected cfr, cfr+, linear-cfr, dcfr"),
@@ -111,7 +119,7 @@ DAMAGE = [
     (
         '"dcfr"',
         '"linear-cfr"',
-        "algorithm: discount of 'linear-cfr' is (1.5, 0.0, 2.0), where (1.0, 1.0, 1.0) is",
+        "algorithm: discount of 'linear-cfr' must be (1.0, 1.0, 1.0), not (1.5, 0.0, 2.0)",
     ),
     ("floor = false", "floor = true", "algorithm: floor of 'dcfr' must be False, not True"),
     ("floor = false", "floor = 0", "algorithm.floor must be true or false, not 0"),
@@ -119,7 +127,7 @@ DAMAGE = [
     (
         "average_power = 0.0",
         "average_power = nan",
-        "algorithm: average_power of 'FactorRule' is not a number",
+        "algorithm: average_power of 'FactorRule' must be a number, not NaN",
     ),
     ('"dcfr"', '"lp"', "algorithm.alternating is unknown: expected name"),
     ("true", '"yes"', "algorithm.alternating must be true or false, not 'yes'"),

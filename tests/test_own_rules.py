@@ -191,7 +191,7 @@ def test_options_that_cannot_be(options: dict[str, Any], sentence: str) -> None:
 
 
 def test_tables_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="cannot have the tables regrets: names of letters"):
+    with pytest.raises(UsageError, match="cannot have the tables regrets: expected names of letters"):
 
         class Twice(UpdateRule):
             extra_tables: ClassVar[tuple[str, ...]] = ("regrets",)

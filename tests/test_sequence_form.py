@@ -209,7 +209,7 @@ def test_a_hand_of_no_weight_is_no_hand():
 def test_too_large_a_game_is_refused():
     tree, cells, _, _ = river_spot(990, 0)
     assert count_payoffs(tree, cells) > MAX_NONZEROS
-    with pytest.raises(UsageError, match=r"has up to 28,422,900 payoffs: at most 4,000,000 are allowed"):
+    with pytest.raises(UsageError, match=r"has up to 28,422,900 payoffs: expected at most 4,000,000"):
         solve_sequence_form(tree, cells)
 
 
@@ -223,5 +223,5 @@ def test_refusals():
         solve_sequence_form(tree, cells, (weights[0], weights[1] * np.nan))
     with pytest.raises(UsageError, match="no hand of one range can meet a hand of the other"):
         solve_sequence_form(tree, cells, (weights[0], weights[1] * 0))
-    with pytest.raises(UsageError, match="a game of dice has no sequence-form programme"):
+    with pytest.raises(UsageError, match="a dice game has no sequence-form programme"):
         solve_sequence_form(build_bluff_tree((1, 1)), cells)

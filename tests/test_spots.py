@@ -274,7 +274,7 @@ def test_betting_strings_lead_to_decisions() -> None:
     assert "AcQc" not in result.strategy("r25c/c", "Ac").hands
     for betting, board, complaint in (
         ("r30", "", "'r30' leaves the spot's tree at position 0, 'r30': expected c, r25"),
-        ("cx", "", "'x': c, r25 is possible"),
+        ("cx", "", "'x': expected c, r25"),
         ("r25f", "", "the hand is over after 'r25f'"),
         ("r25c", "", "'' is not a board of the river: expected 1 new cards after 'QsJh2h7c'"),
         ("r25c/", "Qs", "is not a board of the river"),
@@ -301,9 +301,9 @@ def test_betting_strings_lead_to_decisions() -> None:
         ({"ranges": ("AcQc", np.zeros(1326))}, "the range of IP is empty"),
         ({"ranges": ("AcQc", "AcKc")}, "every hand of OOP shares a card with every hand of IP"),
         ({"ranges": ("AcQc", "AZs")}, "'AZs' is not an item of a range"),
-        ({"pot": 0}, "the pot is 0: a number of chips above 0"),
-        ({"pot": float("nan")}, "the pot is nan"),
-        ({"stack": -1}, "the stack is -1"),
+        ({"pot": 0}, "the pot must be a number of chips above 0, up to 2,147,483,647, not 0"),
+        ({"pot": float("nan")}, "the pot must be a number of chips above 0, up to 2,147,483,647, not nan"),
+        ({"stack": -1}, "the stack must be a number of chips above 0, up to 2,147,483,647, not -1"),
         ({"stack": None}, "the stack is missing"),
         ({"stack": 1e9, "pot": 1}, "a stack of 1e\\+09 is too deep for a pot of 1"),
         ({"bets": "fifty"}, "'fifty' in the menu 'fifty' is not a bet size"),
@@ -314,10 +314,10 @@ def test_betting_strings_lead_to_decisions() -> None:
         ),
         ({"limit": 10, "bets": "a"}, "a limit spot has one bet size"),
         ({"limit": ()}, "the limit has no bet size"),
-        ({"limit": -3}, "the limit bet is -3"),
+        ({"limit": -3}, "the limit bet must be a number of chips above 0, up to 2,147,483,647, not -3"),
         ({"max_raises": -1}, "the raises of a round must be 0 to 254, not -1"),
         ({"chip": 201}, "the smallest chip must be at most the stack of 200, not 201"),
-        ({"chip": 0}, "the smallest chip is 0"),
+        ({"chip": 0}, "the smallest chip must be a number of chips above 0, up to 2,147,483,647, not 0"),
         ({"force_all_in": -1}, "'-1' is not an all-in threshold"),
         ({"iterations": 0}, "iterations must be 1 or more, not 0"),
         ({"until": 0}, "the target must be above 0% of the pot, not 0%"),
@@ -409,7 +409,10 @@ def test_command_prints_json(capsys: pytest.CaptureFixture[str], monkeypatch: py
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--stack", "-5"], "errai: the stack is -5.0: a number of chips above 0"),
+        (
+            ["--stack", "-5"],
+            "errai: the stack must be a number of chips above 0",
+        ),
         (["--stack", "x"], "'x' is not a number"),
         (["--stack", "200", "--until", "x"], "'x' is not a percentage"),
         (["--stack", "200", "--bets", "zzz"], "'zzz' in the menu 'zzz' is not a bet size"),
