@@ -253,7 +253,7 @@ def test_a_rule_under_a_borrowed_name_is_not_the_named_one() -> None:
         configured = configure(LEDUC, rule)
         back = RunConfiguration.parse(configured.configuration.text(), "x")
         assert isinstance(back.algorithm, ForeignRule)
-        with pytest.raises(UsageError, match="only the same configuration can go on"):
+        with pytest.raises(UsageError, match="only the same one can be resumed"):
             back.verify_same(configure(LEDUC, rule.name).configuration, "x")
         back.verify_same(configured.configuration, "x")
 

@@ -139,7 +139,7 @@ def test_nothing_is_looked_at_before_the_lock(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(run_module, "lock_run", lock_after_another)
     for number, options in enumerate(({}, {"resume": True}, {"algorithm": "lp"})):
         folder = tmp_path / str(number)
-        with pytest.raises(UsageError, match=r"holds a run already|only the same configuration can go on"):
+        with pytest.raises(UsageError, match=r"holds a run already|only the same one can be resumed"):
             errai.solve(KUHN, iterations=20, out=folder, **options)
         run = RunFolder(folder)
         run.verify()

@@ -101,7 +101,7 @@ class PublicTree:
         Args:
             game: from `load_game`, or what it takes.
             menu: bet sizes of a no-limit game.
-            payoffs: plain poker without them.
+            payoffs: by default plain poker.
         """
         game = load_game(game)
         if isinstance(game, BluffRules):
@@ -207,8 +207,8 @@ class PublicTree:
         """Return a traversal with buffers of its own.
 
         Args:
-            dtype: float32 or float64; by size without it.
-            num_threads: all cores for large games without it. The same bits come out for any number.
+            dtype: float32 or float64; by default by size.
+            num_threads: by default all cores for large games. The same bits come out for any number.
         """
         if num_threads is None:
             num_threads = 1 if self.is_small else num_cores()

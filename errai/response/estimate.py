@@ -125,7 +125,7 @@ def estimate_by_subgames(
     Args:
         tree: a game that `goes_by_subgames`.
         plays: what each position plays.
-        num_threads: all cores without it.
+        num_threads: by default all cores.
     """
     threads = num_threads or num_cores()
     response = subgames.SubgameResponse(tree, plays)

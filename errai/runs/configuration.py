@@ -252,7 +252,7 @@ class RunConfiguration(Section):
         return restore_payoffs(self.model_dump(include={"payoffs"}, exclude_none=True))
 
     def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
-        """Refuse to go on with a run of another configuration, by the name of what differs.
+        """Refuse to resume a run of another configuration, naming what differs.
 
         Args:
             other: the configuration that was asked for.
@@ -264,12 +264,12 @@ class RunConfiguration(Section):
                 continue
             name, own, asked = _difference(section, mine[section], theirs[section])
             raise UsageError(
-                f"'{path}' is a run with {name} {own}, not {asked}: only the same configuration can go on"
+                f"'{path}' is a run with {name} {own}, not {asked}: only the same one can be resumed"
             )
 
 
 def _told(error: ValidationError, section: str = "", allowed: list[str] | None = None) -> str:
-    """Tell the first mistake that pydantic has found: the key, what it is, what is expected.
+    """Describe the first mistake that pydantic has found: the key, its value, what is expected.
 
     Args:
         error: what pydantic has found.

@@ -101,8 +101,8 @@ def solve_sequence_form(
     Args:
         tree: the betting.
         cells: boards and hands.
-        initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
-        layout: of the tables, with buckets for rows or not; lossless without it.
+        initial: [player] float[root cells] weight of each hand of a cell; by default 1.
+        layout: of the tables, with buckets for rows or not; by default lossless.
         payoffs: what the players get, which must sum to the same at every leaf of the game.
         report: called with the programme's size before it is solved.
         in_child: solve in a process of its own, which an interrupt ends at once.

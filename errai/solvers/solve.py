@@ -62,7 +62,7 @@ class Solver:
         tree: the game.
         rule: the update rule.
         walk: the traversal.
-        tables: [name][player] float[slots] all that a checkpoint must hold; whoever goes on from one fills
+        tables: [name][player] float[slots] all that a checkpoint must hold; resuming from one fills
             them and sets `iteration` and `seconds`.
         iteration: iterations done.
         seconds: time spent on them.
@@ -82,10 +82,10 @@ class Solver:
         Args:
             tree: the game.
             rule: the update rule.
-            dtype: float32 or float64; by size without it.
-            num_threads: threads; by size without it.
-            engine: what makes the engine that walks; the CPU's without it.
-            tables_in: a folder in whose file system the tables are held, mapped; in memory without it.
+            dtype: float32 or float64; by default by size.
+            num_threads: threads; by default by size.
+            engine: what makes the engine that walks; by default the CPU's.
+            tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
         self.tree = tree
         self.rule = rule
@@ -399,7 +399,7 @@ def configured_rule(
 
     Args:
         algorithm: a name, or a rule, which keeps those of its own options that are not given here.
-        alternating: whether players learn in turn; the rule's habit without it.
+        alternating: whether players learn in turn; by default the rule's habit.
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`.
     """

@@ -58,7 +58,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def _sentence(rule: str, error: ValidationError) -> str:
-    """Tell the first mistake in one sentence."""
+    """Describe the first mistake in one sentence."""
     first = error.errors()[0]
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
@@ -96,7 +96,7 @@ class UpdateRule(BaseModel):
     A fused rule says its numbers in `steps`. A rule that goes by gains says what to do with them in `apply`.
 
     Attributes:
-        name: what reports call it; the name of the class without it.
+        name: what reports call it; by default the name of the class.
         alternating: whether the second player answers the first one's new strategy.
         delay: iterations before averaging starts.
         average_power: iteration t counts (t - delay) to this power in the average.
@@ -115,7 +115,7 @@ class UpdateRule(BaseModel):
     average_power: float = 0.0
 
     def __init__(self, **options: Any) -> None:
-        """Verify the options; what is wrong is told as a `UsageError`."""
+        """Verify the options; a mistake is a `UsageError`."""
         if not type(self).model_fields["name"].default:
             options = {"name": type(self).__name__, **options}
         try:

@@ -35,7 +35,7 @@ class BluffStrategy(ExportedStrategy):
         Args:
             betting: bids such as `1-2,1-5`; empty at the start of a round.
             hand: the roll of who acts, such as `3*`.
-            dice: which round, starter first; the game's first round without it.
+            dice: which round, starter first; by default the game's first round.
         """
         stage = dice or self.game.dice
         if stage not in self.trees:

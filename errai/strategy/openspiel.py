@@ -30,7 +30,7 @@ from errai.strategy.information_sets import board_decisions
 from errai.strategy.strategy import Strategy, find_cell, uniform_strategy
 
 SAME_PROBABILITY = 1e-6
-"""Hands that are one here may differ by so much in a policy, which rounding brings about."""
+"""Hands that are one here may differ by this much in a policy, because of rounding."""
 
 
 @dataclass(frozen=True)

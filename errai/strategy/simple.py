@@ -72,7 +72,7 @@ def simple_strategy(
         game: a card game, or its name or ACPC game file.
         name: `always-fold`, `always-call`, `always-raise`, `half` or `random`.
         menu: bet sizes of a no-limit game.
-        second: the agent in position 1; the same without it.
+        second: the agent in position 1; by default the same.
     """
     rules = (find_simple_rule(name), find_simple_rule(second or name))
     tree = PublicTree.of(game, menu)
@@ -95,7 +95,7 @@ def simple_plays(tree: PublicTree, name: str, second: str | None = None) -> tupl
     Args:
         tree: the game.
         name: as for `simple_strategy`.
-        second: the agent in position 1; the same without it.
+        second: the agent in position 1; by default the same.
     """
     weights = _weights_by_slot(tree, (find_simple_rule(name), find_simple_rule(second or name)))
     plays = [RulePlay(tree.walk, q, np.concatenate(weights[q])) for q in (0, 1)]
