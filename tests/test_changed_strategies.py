@@ -103,6 +103,7 @@ def test_all_hands_of_a_bucket_change_together() -> None:
         ({("cr", "K"): None}, "None after 'cr'"),
         ({("cr", "K"): {"x": 1}}, "'x' is not an action after 'cr': expected f, c, r"),
         ({("cr",): [1, 0, 0]}, r"\('cr',\) is not an information set: expected \(betting, hand\)"),
+        ([("cr", "K")], r"expected a dictionary of changes, not \[\('cr', 'K'\)\]"),
         ({"cr": [1, 0, 0]}, "'cr' is not an information set"),
         ({("cr", 5): [1, 0, 0]}, r"\('cr', 5\) is not an information set"),
         ({("cx", "K"): [1, 0, 0]}, "'cx' is illegal at position 1"),

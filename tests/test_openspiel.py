@@ -110,7 +110,7 @@ def test_what_cannot_be_translated_is_refused() -> None:
     uniform = policies.UniformRandomPolicy(pyspiel.load_game("kuhn_poker"))
     with pytest.raises(UsageError, match=r"policy is one of 'kuhn_poker\(\)': expected 'leduc_poker\(\)'"):
         errai.from_openspiel("leduc", uniform)
-    with pytest.raises(UsageError, match="expected a policy of OpenSpiel, not str"):
+    with pytest.raises(UsageError, match="expected a policy of OpenSpiel, not 'policy'"):
         errai.from_openspiel("kuhn", "policy")
     with pytest.raises(UsageError, match=r"the policy gives \{\} at '0'"):
         errai.from_openspiel("kuhn", pyspiel.TabularPolicy({"x": [(0, 1.0)]}))
@@ -119,7 +119,9 @@ def test_what_cannot_be_translated_is_refused() -> None:
             errai.from_openspiel(game, uniform)
     with pytest.raises(UsageError, match="'bluff-1-1' is a dice game: expected a card game"):
         errai.from_openspiel("bluff-1-1", uniform)
-    with pytest.raises(UsageError, match="expected a strategy whose hands fit into memory, not str"):
+    with pytest.raises(
+        UsageError, match="expected a strategy of a card game whose hands fit into memory, not 'kuhn'"
+    ):
         errai.to_openspiel("kuhn")  # type: ignore[arg-type]
 
 

@@ -26,8 +26,9 @@ from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, kuhn, leduc, load_game
 from errai.games.hand import HandState
 from errai.games.rules import PokerRules, Showdown
-from errai.strategy.information_sets import board_decisions
+from errai.strategy.information_sets import action_names, betting_strings
 from errai.strategy.strategy import Strategy, find_cell, uniform_strategy
+from errai.tree.betting_tree import DECISION
 
 SAME_PROBABILITY = 1e-6
 """Hands that are one here may differ by this much in a policy, because of rounding."""
@@ -131,28 +132,33 @@ def from_openspiel(game: Game | str | Path, policy: Any) -> Strategy:
     known = openspiel_game(game)
     _verify_policy(known, policy)
     strategy = uniform_strategy(known.rules)
-    tree, deck, num_hole = strategy.tree, known.rules.deck, known.rules.num_hole_cards
-    for place in board_decisions(tree):
-        if place.board_number != tree.cells.links.round_board[tree.betting.round[place.node]]:
-            continue  # all boards of the round are gone through at its first
-        r = int(tree.betting.round[place.node])
-        seen: dict[tuple[int, int], tuple[list[float], str]] = {}
-        for board in _boards(known.rules, r):
-            for hand in deck.hands(num_hole).tolist():
-                if set(hand) & set(board):
-                    continue
-                board_number, cell = find_cell(tree, place.player, r, hand, board)
-                played = _asked(known, policy, place.betting, place.actions, hand, board)
-                deal = f"{format_cards(hand)} {format_cards(board)}".strip()
-                first, first_deal = seen.setdefault((board_number, cell), (played, deal))
-                if not np.allclose(played, first, rtol=0, atol=SAME_PROBABILITY):
-                    raise UsageError(
-                        f"the policy plays '{first_deal}' and '{deal}' differently after '{place.betting}': "
-                        f"expected the same, because '{known.rules.name}' is symmetric there"
-                    )
-                if deal == first_deal:
-                    strategy.weights(place.player, place.node, board_number)[:, cell] = played
+    tree = strategy.tree
+    texts = betting_strings(tree)
+    for node in np.flatnonzero(tree.betting.kind == DECISION).tolist():
+        _copy_decision(known, policy, strategy, node, texts[node])
     return strategy
+
+
+def _copy_decision(known: OpenSpielGame, policy: Any, strategy: Strategy, node: int, betting: str) -> None:
+    """Enter what a policy plays at a decision into a strategy, for all boards and hands."""
+    tree, rules = strategy.tree, known.rules
+    player, r = int(tree.betting.player[node]), int(tree.betting.round[node])
+    actions = action_names(tree, node)
+    seen: dict[tuple[int, int], tuple[list[float], str]] = {}
+    for board in _boards(rules, r):
+        for hand in rules.deck.hands(rules.num_hole_cards).tolist():
+            if set(hand) & set(board):
+                continue
+            board_number, cell = find_cell(tree, player, r, hand, board)
+            played = _asked(known, policy, betting, actions, hand, board)
+            deal = f"{format_cards(hand)} {format_cards(board)}".strip()
+            first, first_deal = seen.setdefault((board_number, cell), (played, deal))
+            if not np.allclose(played, first, rtol=0, atol=SAME_PROBABILITY):
+                raise UsageError(
+                    f"the policy plays '{first_deal}' and '{deal}' differently after '{betting}': "
+                    f"expected the same, because '{rules.name}' is symmetric there"
+                )
+            strategy.weights(player, node, board_number)[:, cell] = first
 
 
 def openspiel_game(game: Game | str | Path) -> OpenSpielGame:

@@ -5,6 +5,7 @@ positive parts in proportion, so regrets, averages and probabilities are all tab
 an abstracted strategy are buckets; what it plays with a hand is what it plays with the hand's bucket.
 """
 
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,6 +99,8 @@ class Strategy(ExportedStrategy):
         >>> bold.probabilities("", "K")
         {'c': 0.0, 'r': 1.0}
         """
+        if not isinstance(changes, Mapping):
+            raise UsageError(f"expected a dictionary of changes, not {reprlib.repr(changes)}")
         verify_memory(sum(table.nbytes for table in self.tables), f"a changed strategy of '{self.game.name}'")
         tree, layout = self.tree, self.tree.layout
         tables = (self.tables[0].copy(), self.tables[1].copy())
