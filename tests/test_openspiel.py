@@ -119,9 +119,7 @@ def test_what_cannot_be_translated_is_refused() -> None:
             errai.from_openspiel(game, uniform)
     with pytest.raises(UsageError, match="'bluff-1-1' is a dice game: expected a card game"):
         errai.from_openspiel("bluff-1-1", uniform)
-    with pytest.raises(
-        UsageError, match="whose hands fit into memory, not 'kuhn'"
-    ):
+    with pytest.raises(UsageError, match="whose hands fit into memory, not 'kuhn'"):
         errai.to_openspiel("kuhn")  # type: ignore[arg-type]
 
 
