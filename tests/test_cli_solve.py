@@ -106,7 +106,7 @@ def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
         (["solve", "leduc", "--iterations", "3", "--plot", "a.never"], "'a.never' cannot be drawn"),
         (["solve", "kuhn", "--algorithm", "lp", "--plot", "a.png"], "lp has none"),
         (["solve", "limit-holdem"], "of memory, and"),
-        (["exploit", "none"], "'none' does not exist"),
+        (["exploit", "none"], "'none' was not found"),
         (["exploit", "always-call"], "--game says which"),
         (["exploit", "always-win", "--game", "leduc"], "'always-win' is neither a file nor a simple agent"),
         (["exploit", "/", "--game", "leduc"], "'/' knows its game"),

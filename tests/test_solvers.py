@@ -156,7 +156,7 @@ def test_a_rules_own_tables_are_checked_like_the_others() -> None:
         ({"delay": -1}, "the delay must be 0 or more iterations, not -1"),
         ({"discount": (1, 1, 1)}, "takes no discount exponents"),
         ({"algorithm": "pcfr+", "discount": (1, 1, 1)}, "'pcfr\\+' takes no discount exponents"),
-        ({"algorithm": "dcfr", "discount": (1, float("nan"), 1)}, "discount of 'FactorRule' must be a number, not NaN"),
+        ({"algorithm": "dcfr", "discount": (1, float("nan"), 1)}, "must be a number, not NaN"),
         ({"algorithm": "dcfr", "discount": (1, 1, -1)}, "gamma of the discount must be 0 or more, not -1.0"),
         ({"algorithm": "dcfr", "discount": (1, 1)}, r"invalid discount \(1, 1\) of |invalid discount.2 "),
         ({"algorithm": 7}, "unknown algorithm 7: expected cfr, .* or an object of a subclass"),
