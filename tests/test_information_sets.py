@@ -16,7 +16,7 @@ from errai.games.catalogue import leduc
 from errai.games.rules import PokerRules
 from errai.strategy.bluff import BluffStrategy
 from errai.strategy.bucketed import BucketStrategy
-from errai.strategy.information_sets import InformationSet
+from errai.strategy.information_sets import InformationSet, normalised
 from errai.strategy.strategy import Strategy
 from errai.tree.bet_menu import BetMenu
 
@@ -32,6 +32,14 @@ def random_strategy(name: str, seed: int = 1) -> Strategy:
     strategy = errai.uniform_strategy(name)
     random_tables(strategy, seed)
     return strategy
+
+
+def test_probabilities_are_positive_parts_in_proportion() -> None:
+    assert normalised(np.array([-1.0, 3.0, 1.0])).tolist() == [0, 0.75, 0.25]
+    assert normalised(np.array([-1.0, 0.0], dtype=np.float32)).tolist() == [0.5, 0.5]
+    weights = np.array([[1, -1, 0], [3, -1, -0.0], [-4, 2, 0], [0, 0, 0]])
+    expected = [[0.25, 0, 0.25], [0.75, 0, 0.25], [0, 1, 0.25], [0, 0, 0.25]]
+    assert normalised(weights).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -133,6 +141,19 @@ def test_a_strategy_of_buckets_lists_buckets(tmp_path: Path) -> None:
     found = [one for one in listed if (one.betting, one.bucket) == ("crrc/r", bucket)]
     asked = [strategy.probabilities("crrc/r", "Ks", "Qh")]
     assert [dict(zip(one.actions, one.probabilities, strict=True)) for one in found] == asked
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_actions_of_a_bucket_are_together_those_of_a_hand_are_not(tmp_path: Path) -> None:
+    strategy = bucket_strategy("IR-HS-HS 2-4", tmp_path / "buckets")
+    strategy.tables[0][:4] = [1, 2, 3, 4]
+    first, second = islice(strategy.information_sets(), 2)
+    assert first == ("", 0, 0, "", ("c", "r"), (1 / 3, 2 / 3))
+    assert second == ("", 0, 1, "", ("c", "r"), (3 / 7, 4 / 7))
+    strategy = bucket_strategy("IR-HS-HS 3-4", tmp_path / "hands")
+    strategy.tables[0][:6] = [1, 2, 3, 4, 5, 6]
+    listed = [one.probabilities for one in islice(strategy.information_sets(), 3)]
+    assert listed == [(1 / 5, 4 / 5), (2 / 7, 5 / 7), (3 / 9, 6 / 9)]
 
 
 @pytest.mark.usefixtures("cache")
