@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from errai.runs.spot import solve_spot as solve_spot
     from errai.solvers.matrix import solve_matrix as solve_matrix
     from errai.solvers.update_rules import UpdateRule as UpdateRule
+    from errai.strategy.openspiel import from_openspiel as from_openspiel
+    from errai.strategy.openspiel import to_openspiel as to_openspiel
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
 
@@ -35,11 +37,13 @@ _HOMES = {
     "best_response": "errai.response.exploitability",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
+    "from_openspiel": "errai.strategy.openspiel",
     "load_strategy": "errai.runs.folder",
     "solve": "errai.runs.run",
     "solve_matrix": "errai.solvers.matrix",
     "solve_spot": "errai.runs.spot",
     "strategy_from_function": "errai.strategy.strategy",
+    "to_openspiel": "errai.strategy.openspiel",
     "uniform_strategy": "errai.strategy.strategy",
 }
 

@@ -37,7 +37,7 @@ LINEAR_PROGRAMME_EVERY = 10
 REFUSALS = (
     "is being written by another process",
     "holds a run already: resume it, or choose another folder",
-    "only the same configuration can go on",
+    "only the same one can be resumed",
 )
 
 

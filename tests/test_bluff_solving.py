@@ -102,9 +102,9 @@ def test_questions(solved: BluffRun) -> None:
     assert sum(answer.values()) == pytest.approx(1)
     assert set(solved.strategy.probabilities("", hand="2*")) == {f"{q}-{f}" for q in (1, 2, 3) for f in FACES}
     assert solved.strategy.probabilities("2-*", hand="1", dice=(1, 1)) == {"b": 1.0}
-    with pytest.raises(UsageError, match="is not a roll of 2 dice"):
+    with pytest.raises(UsageError, match="is not a roll of the player to act: expected 2 dice"):
         solved.strategy.probabilities("", hand="2")
-    with pytest.raises(UsageError, match="is no round of 'bluff-2-1'"):
+    with pytest.raises(UsageError, match="is not a round of 'bluff-2-1': expected \\["):
         solved.strategy.probabilities("", hand="2", dice=(3, 3))
     with pytest.raises(UsageError, match="illegal at position 4, action '1-2'"):
         solved.strategy.probabilities("1-3,1-2", hand="2*")

@@ -90,14 +90,14 @@ def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
         (["solve", "leduc", "--time", "soon"], "'soon' is not a time"),
         (["solve", "leduc", "--time", "0"], "'0' is not a time"),
         (["solve", "leduc", "--time", "1.2.3s"], "is not a time"),
-        (["solve", "leduc", "--iterations", "0"], "0 iterations are impossible"),
+        (["solve", "leduc", "--iterations", "0"], "iterations must be 1 or more, not 0"),
         (["solve", "leduc", "--iterations", "x"], "'x' is not a whole number"),
         (["solve", "leduc", "--discount", "1,2"], "'1,2' are not discount exponents"),
         (["solve", "leduc", "--discount", "1,2,3"], "'cfr+' takes no discount exponents"),
-        (["solve", "leduc", "--algorithm", "best"], "'best' is not an algorithm"),
-        (["solve", "leduc", "--delay", "-1"], "a delay of -1 iterations is impossible"),
+        (["solve", "leduc", "--algorithm", "best"], "unknown algorithm 'best'"),
+        (["solve", "leduc", "--delay", "-1"], "the delay must be 0 or more iterations, not -1"),
         (["solve", "leduc", "--threads", "0"], "the number of threads must be 1 or more, not 0"),
-        (["solve", "leduc", "--dtype", "int8"], "tables of 'int8' are impossible"),
+        (["solve", "leduc", "--dtype", "int8"], "the tables must be float32 or float64, not 'int8'"),
         (["solve", "leduc", "--max-raises", "2"], "go with --bets"),
         (["solve", "leduc", "--resume"], "--resume goes on with the run in --out, which is missing"),
         (["solve", "--resume", "--out", "none"], "'none' is not a run"),
@@ -106,11 +106,11 @@ def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
         (["solve", "leduc", "--iterations", "3", "--plot", "a.never"], "'a.never' cannot be drawn"),
         (["solve", "kuhn", "--algorithm", "lp", "--plot", "a.png"], "lp has none"),
         (["solve", "limit-holdem"], "of memory, and"),
-        (["exploit", "none"], "'none' does not exist"),
+        (["exploit", "none"], "'none' was not found"),
         (["exploit", "always-call"], "--game says which"),
         (["exploit", "always-win", "--game", "leduc"], "'always-win' is neither a file nor a simple agent"),
         (["exploit", "/", "--game", "leduc"], "'/' knows its game"),
-        (["exploit", "half", "--game", "kuhn", "--keep", "k"], "'kuhn' does not fall apart into sub-games"),
+        (["exploit", "half", "--game", "kuhn", "--keep", "k"], "'kuhn' has no sub-games"),
         (["exploit", "half", "--game", "leduc", "--threads", "0"], "0 threads are impossible"),
         (["exploit", "random", "--game", "bluff-1-1", "--estimate"], "is a dice game"),
     ],
@@ -372,7 +372,7 @@ def test_exploitability_of_simple_agents(run_errai) -> None:  # type: ignore[no-
     # The small blind is half a big blind, the big blind a whole one: 750 on average, as in limit hold'em.
     assert "exploitability 750 mbb/g" in out
     assert "wins 5 chips a game in position 0, 10 in position 1" in out
-    with pytest.raises(UsageError, match="'sometimes' is not a simple agent: always-fold, always-call"):
+    with pytest.raises(UsageError, match="unknown agent 'sometimes': expected always-fold, always-call"):
         simple_strategy(errai.load_game("kuhn"), "sometimes")
 
 

@@ -309,7 +309,7 @@ def test_a_beginning_that_fails_can_be_begun_again(tmp_path: Path, spy: Spy, ste
     with pytest.raises(OSError, match="No space left"):
         errai.solve(KUHN, iterations=20, out=tmp_path / "run")
     spy.fail_at = ""
-    with pytest.raises(UsageError, match=r"is not a run|does not exist"):
+    with pytest.raises(UsageError, match=r"is not a run|was not found"):
         errai.load_strategy(tmp_path / "run")
     assert errai.solve(KUHN, "cfr", 30, out=tmp_path / "run").iterations == 30
     assert errai.load_strategy(tmp_path / "run").game == KUHN

@@ -141,7 +141,7 @@ def test_nothing_is_looked_at_before_the_lock(tmp_path: Path, monkeypatch: pytes
     different: list[dict[str, Any]] = [{}, {"resume": True}, {"algorithm": "lp"}]
     for number, options in enumerate(different):
         folder = tmp_path / str(number)
-        with pytest.raises(UsageError, match=r"holds a run already|only the same configuration can go on"):
+        with pytest.raises(UsageError, match=r"holds a run already|only the same one can be resumed"):
             errai.solve(KUHN, iterations=20, out=folder, **options)
         run = RunFolder(folder)
         run.verify()

@@ -435,7 +435,9 @@ def test_strategies_of_other_payoffs_are_compared_only_when_told() -> None:
     rules = poker("kuhn")
     raked = errai.solve(rules, iterations=20, payoffs="rake 5%").strategy
     plain = errai.solve(rules, iterations=20).strategy
-    with pytest.raises(UsageError, match=r"'rake 5%' and the other with 'plain': which of them count"):
+    with pytest.raises(
+        UsageError, match=r"and the other with 'plain': expected 'payoffs' that say which count"
+    ):
         errai.expected_value(raked, plain)
     assert sum(errai.expected_value(raked, plain, "plain").positions) == pytest.approx(
         -sum(errai.expected_value(plain, raked, PLAIN).positions), abs=1e-12
@@ -572,7 +574,7 @@ def test_bad_payoffs_as_typed(run_errai, arguments: tuple[str, ...], sentence: s
 def test_three_hole_cards_are_refused_where_trees_are_made() -> None:
     three = replace(poker("kuhn"), name="three", deck=Deck("23456789TJQKA", "cdhs"), num_hole_cards=3)
     for make in (PublicTree.of, errai.solve, errai.uniform_strategy):
-        with pytest.raises(UsageError, match="'three' deals 3 hole cards: trees of games with 1 to 2"):
+        with pytest.raises(UsageError, match="'three' deals 3 hole cards: expected 1 to 2"):
             make(three)
     assert PublicTree.of(replace(poker("kuhn"), num_hole_cards=2, deck=Deck("JQK", "hs"))).num_slots > 0
 

@@ -239,9 +239,9 @@ def test_folders_that_hold_something_are_left_alone(run_folder: Path, tmp_path: 
         errai.solve(LEDUC, iterations=10, out=tmp_path / "mine" / "letter")
     with pytest.raises(UsageError, match=r"is not a run: it has no checkpoint.json"):
         errai.load_strategy(tmp_path / "mine")
-    with pytest.raises(UsageError, match=r"'.*letter' is neither a strategy nor a run"):
+    with pytest.raises(UsageError, match=r"expected a saved strategy or run: '.*letter' is neither"):
         errai.load_strategy(tmp_path / "mine" / "letter")
-    with pytest.raises(UsageError, match=r"'.*none' does not exist: one that Errai has saved"):
+    with pytest.raises(UsageError, match=r"'.*none' was not found: expected a saved strategy or run"):
         errai.load_strategy(tmp_path / "none")
 
 
@@ -271,19 +271,19 @@ def test_run_that_was_created_but_not_begun_begins(tmp_path: Path) -> None:
 
 def test_impossible_values_are_told(tmp_path: Path) -> None:
     for options, told in (
-        ({"dtype": "int8"}, "tables of 'int8' are impossible: float32 or float64 is allowed"),
-        ({"dtype": "many"}, "tables of 'many' are impossible"),
-        ({"until": 0}, "an exploitability of 0 mbb is no target"),
-        ({"seconds": -1}, "-1 seconds are no time limit"),
-        ({"measure_every": 0}, "measuring every 0 iterations is impossible"),
-        ({"checkpoint_every": -1}, "a checkpoint every -1 seconds is impossible"),
+        ({"dtype": "int8"}, "the tables must be float32 or float64, not 'int8'"),
+        ({"dtype": "many"}, "the tables must be float32 or float64, not 'many'"),
+        ({"until": 0}, "the target exploitability must be above 0 mbb, not 0"),
+        ({"seconds": -1}, "the time limit must be above 0 seconds, not -1"),
+        ({"measure_every": 0}, "the iterations between measurements must be 1 or more, not 0"),
+        ({"checkpoint_every": -1}, "the seconds between checkpoints must be 0 or more, not -1"),
     ):
         with pytest.raises(UsageError, match=re.escape(told)):
             errai.solve(LEDUC, iterations=10, **options)
     errai.solve(LEDUC, iterations=10, out=tmp_path)
     text = (tmp_path / "checkpoint.json").read_text()
     (tmp_path / "checkpoint.json").write_text(text.replace('"version": 1', '"version": 9'))
-    with pytest.raises(UsageError, match="has format version 9: version 1 is allowed"):
+    with pytest.raises(UsageError, match="has format version 9: expected version 1"):
         errai.load_strategy(tmp_path)
 
 
@@ -325,7 +325,7 @@ def test_strategy_file_gives_the_same_probabilities(tmp_path: Path) -> None:
 
 def test_array_that_is_no_strategy_is_refused(run_folder: Path) -> None:
     file = run_folder / read_checkpoint(run_folder).arrays["averages-0"][0]
-    with pytest.raises(UsageError, match="holds 'averages-0' and no strategy"):
+    with pytest.raises(UsageError, match="holds 'averages-0': expected a strategy"):
         errai.load_strategy(file)
 
 

@@ -314,7 +314,7 @@ def test_the_slots_of_a_boards_subgames_are_contiguous() -> None:
 
 
 def test_a_cut_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match="a cut before round 2 is impossible: the round must be from 1 to 1"):
+    with pytest.raises(UsageError, match="the round of a cut must be 1 to 1, not 2"):
         walker(tree_of("leduc"), CutPlace(2, dealt=True))
 
 

@@ -209,19 +209,19 @@ def test_a_hand_of_no_weight_is_no_hand():
 def test_too_large_a_game_is_refused():
     tree, cells, _, _ = river_spot(990, 0)
     assert count_payoffs(tree, cells) > MAX_NONZEROS
-    with pytest.raises(UsageError, match=r"has up to 28,422,900 payoffs: at most 4,000,000 are allowed"):
+    with pytest.raises(UsageError, match=r"has up to 28,422,900 payoffs: expected at most 4,000,000"):
         solve_sequence_form(tree, cells)
 
 
 def test_refusals():
     tree, cells, _, weights = river_spot(4, 0)
-    with pytest.raises(UsageError, match=r"weights of player 1 have shape \(3,\): 4 are needed"):
+    with pytest.raises(UsageError, match=r"weights of player 1 have shape \(3,\): expected 4"):
         solve_sequence_form(tree, cells, (weights[0], weights[1][:3]))
-    with pytest.raises(UsageError, match="weights of player 0 are not all finite and 0 or more"):
+    with pytest.raises(UsageError, match="weights of player 0 must all be finite and 0 or more"):
         solve_sequence_form(tree, cells, (-weights[0], weights[1]))
-    with pytest.raises(UsageError, match="weights of player 1 are not all finite and 0 or more"):
+    with pytest.raises(UsageError, match="weights of player 1 must all be finite and 0 or more"):
         solve_sequence_form(tree, cells, (weights[0], weights[1] * np.nan))
     with pytest.raises(UsageError, match="no hand of one range can meet a hand of the other"):
         solve_sequence_form(tree, cells, (weights[0], weights[1] * 0))
-    with pytest.raises(UsageError, match="a game of dice has no sequence-form programme"):
+    with pytest.raises(UsageError, match="a dice game has no sequence-form programme"):
         solve_sequence_form(build_bluff_tree((1, 1)), cells)

@@ -218,14 +218,14 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bad_input_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be held as 'int16': float64, float32, int32 are allowed"):
+    with pytest.raises(UsageError, match="cannot be held as 'int16': expected float64, float32, int32"):
         NumberFormat("int16")
     for scale in (0.0, -1.0, float("inf"), float("nan")):
-        with pytest.raises(UsageError, match=f"a scale of {scale} is impossible"):
+        with pytest.raises(UsageError, match=f"the scale must be a finite number above 0, not {scale}"):
             NumberFormat("int32", scale)
     with pytest.raises(UsageError, match="'float32' takes no scale: only int32 does"):
         NumberFormat("float32", 2.0)
-    with pytest.raises(UsageError, match="nobody works with 'float16': float32 or float64 is allowed"):
+    with pytest.raises(UsageError, match="the working numbers must be float32 or float64, not 'float16'"):
         Shards(BEGIN, NumberFormat("int32"), np.float16)
     table = Shards(BEGIN, NumberFormat("int32"))
     for shard in (-1, 3):

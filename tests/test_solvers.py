@@ -151,15 +151,15 @@ def test_a_rules_own_tables_are_checked_like_the_others() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"algorithm": "cfr++"}, "'cfr\\+\\+' is not an algorithm"),
-        ({"iterations": 0}, "0 iterations are impossible"),
-        ({"delay": -1}, "a delay of -1"),
+        ({"algorithm": "cfr++"}, "unknown algorithm 'cfr\\+\\+'"),
+        ({"iterations": 0}, "iterations must be 1 or more, not 0"),
+        ({"delay": -1}, "the delay must be 0 or more iterations, not -1"),
         ({"discount": (1, 1, 1)}, "takes no discount exponents"),
         ({"algorithm": "pcfr+", "discount": (1, 1, 1)}, "'pcfr\\+' takes no discount exponents"),
-        ({"algorithm": "dcfr", "discount": (1, float("nan"), 1)}, "discount of 'FactorRule' is not a number"),
-        ({"algorithm": "dcfr", "discount": (1, 1, -1)}, "a discount with gamma -1.0 is impossible"),
-        ({"algorithm": "dcfr", "discount": (1, 1)}, r"\(1, 1\) is not a possible discount|discount.2"),
-        ({"algorithm": 7}, "7 is not an algorithm: cfr, .* or an object of a subclass"),
+        ({"algorithm": "dcfr", "discount": (1, float("nan"), 1)}, "must be a number, not NaN"),
+        ({"algorithm": "dcfr", "discount": (1, 1, -1)}, "gamma of the discount must be 0 or more, not -1.0"),
+        ({"algorithm": "dcfr", "discount": (1, 1)}, r"invalid discount \(1, 1\) of |invalid discount.2 "),
+        ({"algorithm": 7}, "unknown algorithm 7: expected cfr, .* or an object of a subclass"),
         ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
     ],
 )

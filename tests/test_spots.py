@@ -273,17 +273,17 @@ def test_betting_strings_lead_to_decisions() -> None:
     assert result.strategy("r25.0c/c", "QsJh2h7c3d").hands == ("JsTs", "AcQc")
     assert "AcQc" not in result.strategy("r25c/c", "Ac").hands
     for betting, board, complaint in (
-        ("r30", "", "'r30' leaves the spot's tree at position 0, 'r30': c, r25 is possible there"),
-        ("cx", "", "'x': c, r25 is possible"),
+        ("r30", "", "'r30' leaves the spot's tree at position 0, 'r30': expected c, r25"),
+        ("cx", "", "'x': expected c, r25"),
         ("r25f", "", "the hand is over after 'r25f'"),
-        ("r25c", "", "'' is not a board of the river: 1 new cards after 'QsJh2h7c' are needed"),
+        ("r25c", "", "'' is not a board of the river: expected 1 new cards after 'QsJh2h7c'"),
         ("r25c/", "Qs", "is not a board of the river"),
     ):
         with pytest.raises(UsageError, match=complaint.replace("(", r"\(")):
             result.strategy(betting, board)
-    with pytest.raises(UsageError, match="'AcKc' is not a hand that OOP can hold on 'QsJh2h7c'"):
+    with pytest.raises(UsageError, match="OOP cannot hold 'AcKc' on 'QsJh2h7c'"):
         result.probabilities("", "AcKc")
-    with pytest.raises(UsageError, match="'AcQc' is not a hand that IP can hold on 'QsJh2h7cAc'"):
+    with pytest.raises(UsageError, match="IP cannot hold 'AcQc' on 'QsJh2h7cAc'"):
         result.probabilities("cc/c", "AcQc", "Ac")
 
 
@@ -293,33 +293,36 @@ def test_betting_strings_lead_to_decisions() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"board": "QsJh"}, "the board 'QsJh' has 2 cards: 3, 4 or 5 are allowed"),
+        ({"board": "QsJh"}, "the board 'QsJh' has 2 cards: expected 3, 4 or 5"),
         ({"board": "QsJh2hQs"}, "the card Qs occurs twice"),
         ({"board": "QsJh2hXx"}, "'Xx' is not a card"),
-        ({"ranges": ("AhKh",)}, "1 ranges are given: 2 are needed"),
+        ({"ranges": ("AhKh",)}, "expected 2 ranges, the first to act first, not \\('AhKh',\\)"),
         ({"ranges": ("QsJh", "AcQc")}, "the range of OOP has no hand left on the board"),
         ({"ranges": ("AcQc", np.zeros(1326))}, "the range of IP is empty"),
         ({"ranges": ("AcQc", "AcKc")}, "every hand of OOP shares a card with every hand of IP"),
         ({"ranges": ("AcQc", "AZs")}, "'AZs' is not an item of a range"),
-        ({"pot": 0}, "the pot is 0: a number of chips above 0"),
-        ({"pot": float("nan")}, "the pot is nan"),
-        ({"stack": -1}, "the stack is -1"),
+        ({"pot": 0}, "the pot must be a number of chips above 0, up to 2,147,483,647, not 0"),
+        ({"pot": float("nan")}, "the pot must be a number of chips above 0, up to 2,147,483,647, not nan"),
+        ({"stack": -1}, "the stack must be a number of chips above 0, up to 2,147,483,647, not -1"),
         ({"stack": None}, "the stack is missing"),
         ({"stack": 1e9, "pot": 1}, "a stack of 1e\\+09 is too deep for a pot of 1"),
         ({"bets": "fifty"}, "'fifty' in the menu 'fifty' is not a bet size"),
         ({"bets": "50% | a"}, "'50% | a' is not a menu of first bets"),
-        ({"bets": ("a", "a", "a")}, "are not bets: one text, or one for each of two positions"),
+        (
+            {"bets": ("a", "a", "a")},
+            "invalid bets \\('a', 'a', 'a'\\): expected one text, or one for each",
+        ),
         ({"limit": 10, "bets": "a"}, "a limit spot has one bet size"),
-        ({"limit": ()}, "the limit names no bet size"),
-        ({"limit": -3}, "the limit bet is -3"),
-        ({"max_raises": -1}, "-1 raises a round are impossible"),
-        ({"chip": 201}, "the smallest chip is 201: at most the stack of 200 is allowed"),
-        ({"chip": 0}, "the smallest chip is 0"),
+        ({"limit": ()}, "the limit has no bet size"),
+        ({"limit": -3}, "the limit bet must be a number of chips above 0, up to 2,147,483,647, not -3"),
+        ({"max_raises": -1}, "the raises of a round must be 0 to 254, not -1"),
+        ({"chip": 201}, "the smallest chip must be at most the stack of 200, not 201"),
+        ({"chip": 0}, "the smallest chip must be a number of chips above 0, up to 2,147,483,647, not 0"),
         ({"force_all_in": -1}, "'-1' is not an all-in threshold"),
-        ({"iterations": 0}, "0 iterations are impossible"),
-        ({"until": 0}, "a target of 0% of the pot is impossible"),
-        ({"measure_every": 0}, "a measurement every 0 iterations is impossible"),
-        ({"algorithm": "magic"}, "'magic' is not an algorithm"),
+        ({"iterations": 0}, "iterations must be 1 or more, not 0"),
+        ({"until": 0}, "the target must be above 0% of the pot, not 0%"),
+        ({"measure_every": 0}, "the iterations between measurements must be 1 or more, not 0"),
+        ({"algorithm": "magic"}, "unknown algorithm 'magic'"),
     ],
 )
 def test_bad_input_is_one_sentence(changes: dict[str, object], complaint: str) -> None:
@@ -406,7 +409,10 @@ def test_command_prints_json(capsys: pytest.CaptureFixture[str], monkeypatch: py
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--stack", "-5"], "errai: the stack is -5.0: a number of chips above 0"),
+        (
+            ["--stack", "-5"],
+            "errai: the stack must be a number of chips above 0",
+        ),
         (["--stack", "x"], "'x' is not a number"),
         (["--stack", "200", "--until", "x"], "'x' is not a percentage"),
         (["--stack", "200", "--bets", "zzz"], "'zzz' in the menu 'zzz' is not a bet size"),

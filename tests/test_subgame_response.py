@@ -99,7 +99,7 @@ def test_payoffs_that_are_not_zero_sum() -> None:
 
 def test_a_game_without_boards_is_refused() -> None:
     kuhn = PublicTree.of(errai.load_game("kuhn"))
-    with pytest.raises(UsageError, match="'kuhn' does not fall apart into sub-games"):
+    with pytest.raises(UsageError, match="'kuhn' has no sub-games"):
         SubgameResponse(kuhn, simple_plays(kuhn, "half"))
 
 

@@ -22,7 +22,8 @@ from errai.solvers import _update_rules as kernels
 from errai.solvers.sequence_form import solve_sequence_form
 from errai.solvers.solve import Solver, configured_rule
 from errai.solvers.update_rules import RULES, FactorRule, UpdateRule, discount_factors
-from errai.strategy.strategy import Strategy, betting_strings, find_cell
+from errai.strategy.information_sets import betting_strings
+from errai.strategy.strategy import Strategy, find_cell
 from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import Buckets
 

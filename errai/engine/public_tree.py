@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -22,7 +23,7 @@ from errai.engine.plan import Plan
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game
+from errai.games.catalogue import Game, load_game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
@@ -92,14 +93,22 @@ class PublicTree:
     _idle: deque[Traversal] = field(default_factory=deque, init=False, repr=False)
 
     @staticmethod
-    def of(game: Game, menu: BetMenu | None = None, payoffs: Payoffs | str | None = None) -> "PublicTree":
-        """Return the tree of a game, from the last few made where possible; plain poker without payoffs."""
+    def of(
+        game: Game | str | Path, menu: BetMenu | None = None, payoffs: Payoffs | str | None = None
+    ) -> "PublicTree":
+        """Return the tree of a card game, from the last few made where possible.
+
+        Args:
+            game: from `load_game`, or what it takes.
+            menu: bet sizes of a no-limit game.
+            payoffs: by default plain poker.
+        """
+        game = load_game(game)
         if isinstance(game, BluffRules):
-            raise UsageError(f"'{game.name}' has a tree for each number of dice left: use its stages")
+            raise UsageError(f"'{game.name}' is a dice game: expected a card game")
         if game.num_hole_cards > MAX_HOLE_CARDS:
             raise UsageError(
-                f"'{game.name}' deals {game.num_hole_cards} hole cards: "
-                f"trees of games with 1 to {MAX_HOLE_CARDS} are allowed"
+                f"'{game.name}' deals {game.num_hole_cards} hole cards: expected 1 to {MAX_HOLE_CARDS}"
             )
         return _public_tree(game, menu).under(payoffs)
 
@@ -161,7 +170,7 @@ class PublicTree:
         """Return the same game as one abstraction shows it to both positions, or a pair of them to each."""
         pair = abstraction if isinstance(abstraction, tuple) else (abstraction, abstraction)
         if len(pair) != 2:
-            raise UsageError(f"{len(pair)} abstractions are impossible: one, or one for each of 2 positions")
+            raise UsageError(f"expected one abstraction, or one for each of 2 positions, not {len(pair)}")
         return self.abstracted(game_buckets(self.cells, self.rules, pair))
 
     @property
@@ -198,8 +207,8 @@ class PublicTree:
         """Return a traversal with buffers of its own.
 
         Args:
-            dtype: float32 or float64; by size without it.
-            num_threads: all cores for large games without it. The same bits come out for any number.
+            dtype: float32 or float64; by default by size.
+            num_threads: by default all cores for large games. The same bits come out for any number.
         """
         threads = 1 if num_threads is None and self.is_small else verified_threads(num_threads)
         return Traversal(

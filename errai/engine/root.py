@@ -39,7 +39,7 @@ class Root:
         Args:
             cells: whose root cells they are.
             dtype: of the walk's vectors.
-            weights: [player] float[root cells] weight of each hand of a cell; 1 without it.
+            weights: [player] float[root cells] weight of each hand of a cell; by default 1.
         """
         hands = [root.multiplicity for root in cells.root]
         given = [np.ones(len(held)) for held in hands] if weights is None else list(weights)

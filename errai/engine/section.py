@@ -119,9 +119,7 @@ def section_below(
 def verified_cut(plan: Plan, cut: CutPlace) -> CutPlace:
     """Refuse a cut where no round begins."""
     if not 1 <= cut.round < plan.num_rounds:
-        raise UsageError(
-            f"a cut before round {cut.round} is impossible: the round must be from 1 to {plan.num_rounds - 1}"
-        )
+        raise UsageError(f"the round of a cut must be 1 to {plan.num_rounds - 1}, not {cut.round}")
     return cut
 
 

@@ -101,11 +101,11 @@ class Traversal:
             cells: boards and hands.
             dtype: float32 or float64.
             num_threads: threads that share the sub-games.
-            initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
+            initial: [player] float[root cells] weight of each hand of a cell; by default 1.
             round_values: in Bluff, what player 0 wins if player 0, and if player 1, wins the round.
             payoffs: what the players of a card game get at its leaves.
             plan: a plan of these made before, to share it.
-            cut: where to cut; large games are cut after their first round without it.
+            cut: where to cut; by default large games are cut after their first round.
         """
         if plan is None:
             walk = walk_tree(tree, round_values, payoffs, first_board_round(cells.boards))

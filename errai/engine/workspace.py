@@ -60,7 +60,7 @@ def make_buffers(plan: Plan, top: int = 0, stop: int | None = None, with_slots: 
     Args:
         plan: what is walked.
         top: the first round that is walked.
-        stop: the round to stop before; all to the end without it.
+        stop: the round to stop before; by default all to the end.
         with_slots: whether tables may have other rows than cells.
     """
     walk, cells = plan.walk.plan, plan.cells

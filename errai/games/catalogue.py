@@ -1,6 +1,7 @@
 """The games that Errai knows by name, and `load_game`."""
 
 import re
+import reprlib
 from collections.abc import Callable
 from dataclasses import replace
 from os.path import isfile
@@ -147,16 +148,20 @@ def load_game(name: BluffName) -> BluffRules: ...
 
 
 @overload
-def load_game(name: str | Path) -> Game: ...
+def load_game(name: str | Path | Game) -> Game: ...
 
 
-def load_game(name: str | Path) -> Game:
+def load_game(name: str | Path | Game) -> Game:
     """Return a game by name, or read one from an ACPC game file.
 
     Args:
         name: `kuhn`, `leduc`, `rhode-island`, `holdem-ROUNDS-BETS`, `limit-holdem`, `nolimit-holdem`,
-            `bluff-DICE-DICE`, or the path of an ACPC game file.
+            `bluff-DICE-DICE`, or the path of an ACPC game file; a game is returned as it is.
     """
+    if isinstance(name, PokerRules | BluffRules):
+        return name
+    if not isinstance(name, str | Path):
+        raise UsageError(f"expected a game, its name or the path of its file, not {reprlib.repr(name)}")
     text = str(name)
     if text in _NAMED:
         return _NAMED[text]()

@@ -73,7 +73,7 @@ def estimate_exploitability(game: Game, menu: BetMenu | None = None) -> Estimate
         menu: bet sizes of a no-limit game.
     """
     if isinstance(game, BluffRules):
-        raise UsageError(f"'{game.name}' is a dice game: only card games are estimated")
+        raise UsageError(f"'{game.name}' is a dice game: expected a card game")
     counted = game_size(game, menu)
     sample = load_game("holdem-2-1" if game.num_hole_cards == 2 else "rhode-island")
     sample_size = game_size(sample)
@@ -126,7 +126,7 @@ def estimate_by_subgames(
     Args:
         tree: a game that `goes_by_subgames`.
         plays: what each position plays.
-        num_threads: all cores without it.
+        num_threads: by default all cores.
     """
     threads = verified_threads(num_threads)
     response = subgames.SubgameResponse(tree, plays)

@@ -107,8 +107,7 @@ class SubgameResponse:
         first_below = cut_round(tree.rules)
         if first_below is None:
             raise UsageError(
-                f"'{tree.rules.name}' does not fall apart into sub-games: "
-                "no round after its first deals public cards"
+                f"'{tree.rules.name}' has no sub-games: no round after its first deals public cards"
             )
         self.tree, self.plays, self.deals = tree, plays, Deals(tree.rules)
         self.mode = mode

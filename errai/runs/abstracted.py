@@ -117,8 +117,8 @@ def find_abstractions(text: str, game: PokerRules) -> AbstractionPair:
             return _find_abstraction(first, game), _find_abstraction(second, game)
     named = "a name such as '[JQ.K]', " if game.name == LEDUC else ""
     raise UsageError(
-        f"'{text}' is not an abstraction of '{game.name}': {named}the folder of a saved one or 'full' is "
-        "allowed, or two of them with '/' between"
+        f"'{text}' is not an abstraction of '{game.name}': expected {named}the folder of a saved one or "
+        "'full', or two of them with '/' between"
     )
 
 

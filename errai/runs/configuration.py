@@ -41,7 +41,7 @@ _EXPECTED = {
     "int_type": "a whole number",
     "list_type": "a list",
     "model_type": "a section",
-    "string_type": "a text",
+    "string_type": "text",
     "tuple_type": "a list",
 }
 """What is expected, by pydantic's name of an error."""
@@ -95,7 +95,7 @@ class BetsSection(Section):
         except (ValueError, ZeroDivisionError):
             is_sound = False
         if not is_sound:
-            raise UsageError("a part of the pot of 0 or more such as '1/20' is expected")
+            raise UsageError("expected a part of the pot of 0 or more, such as '1/20'")
         return text
 
 
@@ -158,7 +158,7 @@ class RunConfiguration(Section):
     def _verify_algorithm(cls, value: Any) -> Any:
         # `parse` has made a rule of a section before, so that an error can name the option.
         if not isinstance(value, Rule):
-            raise UsageError("a section is expected")
+            raise UsageError("expected a section")
         return value
 
     @field_serializer("algorithm")
@@ -196,7 +196,7 @@ class RunConfiguration(Section):
         try:
             return RunConfiguration.model_validate(entries)
         except ValidationError as error:
-            raise UsageError(f"the configuration is impossible: {_told(error)}") from None
+            raise UsageError(f"invalid configuration: {_told(error)}") from None
 
     def text(self) -> str:
         """Return the configuration as TOML."""
@@ -222,23 +222,23 @@ class RunConfiguration(Section):
             raise UsageError(f"'{path}' is not TOML: {error}") from None
         version = _inner(entries, "format", "version")
         if isinstance(version, int) and version != VERSION:
-            raise UsageError(f"'{path}' has format version {version}: version {VERSION} is expected")
+            raise UsageError(f"'{path}' has format version {version}: expected version {VERSION}")
         entries = {name: with_tuples(section) for name, section in entries.items()}
         try:
             if isinstance(entries.get("algorithm"), dict):
                 entries["algorithm"] = restore_rule(entries["algorithm"])
         except ValidationError as error:
             told = _told(error, "algorithm", option_names(entries["algorithm"]))
-            raise UsageError(f"'{path}' cannot be used: {told}") from None
+            raise UsageError(f"'{path}' is invalid: {told}") from None
         except UsageError as error:
-            raise UsageError(f"'{path}' cannot be used: algorithm: {error}") from None
+            raise UsageError(f"'{path}' is invalid: algorithm: {error}") from None
         try:
             found = RunConfiguration.model_validate(entries)
             found.restored  # noqa: B018 - a name that is no game is told here, where the file is known
         except ValidationError as error:
-            raise UsageError(f"'{path}' cannot be used: {_told(error)}") from None
+            raise UsageError(f"'{path}' is invalid: {_told(error)}") from None
         except UsageError as error:
-            raise UsageError(f"'{path}' cannot be used: game: {error}") from None
+            raise UsageError(f"'{path}' is invalid: game: {error}") from None
         return found
 
     @cached_property
@@ -252,7 +252,7 @@ class RunConfiguration(Section):
         return restore_payoffs(self.model_dump(include={"payoffs"}, exclude_none=True))
 
     def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
-        """Refuse to go on with a run of another configuration, by the name of what differs.
+        """Refuse to resume a run of another configuration, naming what differs.
 
         Args:
             other: the configuration that was asked for.
@@ -264,12 +264,12 @@ class RunConfiguration(Section):
                 continue
             name, own, asked = _difference(section, mine[section], theirs[section])
             raise UsageError(
-                f"'{path}' is a run with {name} {own}, not {asked}: only the same configuration can go on"
+                f"'{path}' is a run with {name} {own}, not {asked}: only the same one can be resumed"
             )
 
 
 def _told(error: ValidationError, section: str = "", allowed: list[str] | None = None) -> str:
-    """Tell the first mistake that pydantic has found: the key, what it is, what is expected.
+    """Describe the first mistake that pydantic has found: the key, its value, what is expected.
 
     Args:
         error: what pydantic has found.
@@ -281,20 +281,20 @@ def _told(error: ValidationError, section: str = "", allowed: list[str] | None =
     key, value = ".".join(parts), _shown(first["input"])
     kind, about = first["type"], first.get("ctx", {})
     if kind == "missing" and isinstance(first["loc"][-1], int):
-        return f"{'.'.join(parts[:-1])} is {value}, where more entries are expected"
+        return f"{'.'.join(parts[:-1])} is {value}: expected more entries"
     if kind == "missing":
-        return f"{key} is expected and missing"
+        return f"{key} is missing"
     if kind == "extra_forbidden":
         return f"{key} is unknown: expected {', '.join(allowed or _keys(parts[:-1]))}"
     if kind == "value_error":
         return f"{key} is {value}: {about['error']}"
     if kind == "literal_error":
-        return f"{key} is {value}, where {about['expected']} is expected"
+        return f"{key} must be {about['expected']}, not {value}"
     if kind == "greater_than_equal":
-        return f"{key} is {value}, where a number of {about['ge']} or more is expected"
+        return f"{key} must be {about['ge']} or more, not {value}"
     if kind == "too_long":
-        return f"{key} has {about['actual_length']} entries, where {about['max_length']} are expected"
-    return f"{key} is {value}, where {_EXPECTED.get(kind, first['msg'].lower())} is expected"
+        return f"{key} must have {about['max_length']} entries, not {about['actual_length']}"
+    return f"{key} must be {_EXPECTED.get(kind, first['msg'].lower())}, not {value}"
 
 
 def _keys(parts: list[str]) -> list[str]:

@@ -22,6 +22,7 @@ and headers and sizes of all other arrays; resuming and `verify` verify every bi
 
 import json
 import os
+import reprlib
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -87,7 +88,7 @@ def lock_run(path: str | Path, *, create: bool) -> FolderLock:
 
 
 def _in_use(folder: Path) -> UsageError:
-    return UsageError(f"'{folder}' is in use and holds no run: an empty or a new folder is allowed")
+    return UsageError(f"'{folder}' is in use and holds no run: expected an empty or a new folder")
 
 
 def _no_run(folder: Path) -> UsageError:
@@ -111,7 +112,7 @@ class RunFolder:
         self.fingerprint = checksum(text.encode())
         if self._read_text(FINGERPRINT_NAME) != f"{self.fingerprint}\n":
             raise UsageError(
-                f"'{self.path / CONFIGURATION_NAME}' and '{self.path / FINGERPRINT_NAME}' do not fit: "
+                f"'{self.path / CONFIGURATION_NAME}' and '{self.path / FINGERPRINT_NAME}' do not match: "
                 "one of them was changed after the run began"
             )
         self.configuration = RunConfiguration.parse(text, self.path / CONFIGURATION_NAME)
@@ -189,7 +190,7 @@ class RunFolder:
             begin += size
         buckets = Buckets((maps[0], maps[1]), self.configuration.abstraction.name)
         if buckets.fingerprint != self.configuration.abstraction.fingerprint:
-            raise UsageError(f"'{path}' holds other buckets than those of the run's abstraction")
+            raise UsageError(f"'{path}' does not hold the buckets of the run's abstraction")
         return buckets
 
     def state(self) -> dict[str, Any]:
@@ -345,6 +346,8 @@ def load_strategy(path: str | Path, *, verify: bool = False) -> Strategy | Bucke
         path: a strategy file or a run's folder.
         verify: read and verify all of a run, not only its averages; strategy files always are.
     """
+    if not isinstance(path, str | Path):
+        raise UsageError(f"expected the path of a saved strategy or run, not {reprlib.repr(path)}")
     if not Path(path).is_dir():
         return read_strategy(path)
     run = RunFolder(path)

@@ -70,7 +70,7 @@ def restore_rule(section: dict[str, Any]) -> Rule:
     for option, value in rule:
         if not is_recipe(recipe.with_options(**{option: value})):
             own = getattr(recipe, option)
-            raise UsageError(f"{option} of '{rule.name}' is {value!r}, where {own!r} is expected")
+            raise UsageError(f"{option} of '{rule.name}' must be {own!r}, not {value!r}")
     return rule
 
 

@@ -84,7 +84,7 @@ class Run:
 
 @dataclass(eq=False)
 class Job:
-    """A run about to begin or to go on, with its memory taken and its folder locked; it runs once.
+    """A run about to begin or to be resumed, with its memory taken and its folder locked; it runs once.
 
     Attributes:
         solver: fresh, or as the last checkpoint left it.
@@ -114,9 +114,7 @@ class Job:
             checkpoint_every: seconds between checkpoints.
         """
         if not checkpoint_every >= 0:
-            raise UsageError(
-                f"a checkpoint every {checkpoint_every} seconds is impossible: 0 or more is allowed"
-            )
+            raise UsageError(f"the seconds between checkpoints must be 0 or more, not {checkpoint_every}")
         solver, folder = self.solver, self.folder
         measurements = list(self.earlier)
         saved = time.monotonic()
@@ -234,7 +232,7 @@ def prepare(
 
     Args:
         configured: what is to be solved.
-        stop: when to stop; without it a new run does `DEFAULT_ITERATIONS`, one that goes on keeps its own.
+        stop: when to stop; by default `DEFAULT_ITERATIONS` for a new run, its own rule for a resumed one.
         num_threads: as for `solve`.
         measure_every: as for `solve`.
         out: as for `solve`.
@@ -312,7 +310,7 @@ def _resumed(
     if isinstance(rule, ForeignRule):
         raise UsageError(
             f"'{lock.path}' was solved by the rule '{rule.name}' ({rule.origin}), which Errai does not know: "
-            "solve(..., algorithm=rule, resume=True) goes on with it"
+            "solve(..., algorithm=rule, resume=True) resumes it"
         )
     kept, kept_measuring = stop_from_state(folder.state())
     solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in=tables_in)
@@ -338,7 +336,7 @@ def _verified_dtype(dtype: npt.DTypeLike) -> str:
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:
-        raise UsageError(f"tables of '{name}' are impossible: {' or '.join(DTYPES)} is allowed")
+        raise UsageError(f"the tables must be {' or '.join(DTYPES)}, not '{name}'")
     return name
 
 
@@ -413,31 +411,30 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     Args:
         game: from `load_game`, or what it takes: a name or the path of an ACPC game file.
         algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
-        iterations: at most so many; without it 1,000, or any number where `until` or `seconds` is given.
+        iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
         seed: of everything random; these algorithms draw nothing.
         bets: menu of bet sizes of a no-limit game.
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
             position that sees everything. Exploitability is that of the strategy in the real game.
         payoffs: what the players get at the end of a hand, as `Payoffs` or as text such as 'rake 5% cap 3';
-            plain poker without it. Exploitability is measured with them.
+            by default plain poker. Exploitability is measured with them.
         until: stop at this exploitability, in mbb a game.
-        seconds: stop after so much time.
-        alternating: whether players learn in turn; the algorithm's habit without it.
+        seconds: stop after this many seconds.
+        alternating: whether players learn in turn; by default the algorithm's habit.
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`.
-        dtype: of the tables; float64 for small games without it.
-        num_threads: all cores for large games without it; the result does not depend on it.
+        dtype: of the tables; by default float64 for small games.
+        num_threads: by default all cores for large games; the result does not depend on it.
         measure_every: iterations between measurements of exploitability.
         report: called after each measurement.
         out: folder to save the run in, with checkpoints along the way.
-        resume: go on with the run in `out`, if there is one, and end with the same tables as a run that was
+        resume: continue the run in `out`, if there is one, and end with the same tables as a run that was
             never interrupted.
         checkpoint_every: seconds between checkpoints.
-        tables_in: a folder on a disk that holds the tables while the run goes on, in files without a name, so
+        tables_in: a folder on a disk that holds the tables during the run, in files without a name, so
             that they may be larger than the memory; the result does not depend on it.
     """
-    if isinstance(game, str | Path):
-        game = load_game(game)
+    game = load_game(game)
     if iterations is None:
         iterations = DEFAULT_ITERATIONS if until is None and seconds is None else UNLIMITED
     stop = StopRule(iterations, until, seconds)

@@ -65,16 +65,16 @@ def solve_spot(
             position (`errai.strategy.spot_tree` has the whole grammar).
         raises: sizes of raises, such as `60%, a`: a call plus that part of the pot after calling.
         force_all_in: a bet that would leave less than this part of the pot after a call becomes all-in.
-        iterations: at most so many.
+        iterations: at most this many.
         limit: the bet size of a limit spot in chips, or one for each round; instead of bets and raises.
-        max_raises: bets and raises allowed in a round; 4 in limit spots without it, any number otherwise.
+        max_raises: bets and raises allowed in a round; by default 4 in limit spots, any number otherwise.
         chip: round bet sizes to multiples of this many chips.
         algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr` or `pcfr+`, or an update rule.
-        discount: (alpha, beta, gamma) for `dcfr`; `SPOT_DISCOUNT` without it.
+        discount: (alpha, beta, gamma) for `dcfr`; by default `SPOT_DISCOUNT`.
         until: stop at this exploitability, in percent of the pot.
-        seconds: stop after so much time.
+        seconds: stop after this many seconds.
         dtype: of tables and values.
-        num_threads: all cores for large spots without it; the result does not depend on it.
+        num_threads: by default all cores for large spots; the result does not depend on it.
         measure_every: iterations between measurements of exploitability.
         report: called after each measurement.
     """
@@ -110,11 +110,7 @@ def solve_spot_tree(
     tree, pot = spot.tree, float(spot.betting.pot)
     unit = float(spot.betting.unit)
     if until is not None and not until > 0:
-        raise UsageError(f"a target of {until}% of the pot is impossible: more than 0 is allowed")
-    if measure_every is not None and measure_every < 1:
-        raise UsageError(
-            f"a measurement every {measure_every} iterations is impossible: 1 or more are allowed"
-        )
+        raise UsageError(f"the target must be above 0% of the pot, not {until}%")
     # The stop rule counts in thousandths of the least bet.
     least_bets = pot / unit / tree.game.big_blind
     stop = StopRule(iterations, None if until is None else until / 100 * least_bets * 1000, seconds)

@@ -97,18 +97,18 @@ def solve_matrix(
     """
     matrix = _verify_payoffs(payoffs)
     if algorithm not in ALGORITHMS:
-        raise UsageError(f"'{algorithm}' does not solve matrix games: {_listed(ALGORITHMS)} is allowed")
+        raise UsageError(f"unknown algorithm '{algorithm}': expected {_listed(ALGORITHMS)}")
     if algorithm == "lp":
         if alternating is not None or weighting is not None:
             raise UsageError("'lp' has no iterations: alternating and weighting go with 'cfr' or 'cfr+'")
         return _solve_lp(matrix)
     if iterations < 1:
-        raise UsageError(f"{iterations} iterations are impossible: 1 or more are allowed")
+        raise UsageError(f"iterations must be 1 or more, not {iterations}")
     is_plus = algorithm == "cfr+"
     if weighting is None:
         weighting = "linear" if is_plus else "uniform"
     elif weighting not in WEIGHTINGS:
-        raise UsageError(f"'{weighting}' is not a weighting: {_listed(WEIGHTINGS)} is allowed")
+        raise UsageError(f"unknown weighting '{weighting}': expected {_listed(WEIGHTINGS)}")
     weights = np.ones(iterations) if weighting == "uniform" else np.arange(1.0, iterations + 1)
     return _self_play(matrix, weights, is_plus, alternating is not False)
 
@@ -121,17 +121,17 @@ def _verify_payoffs(payoffs: npt.ArrayLike) -> Floats:
     try:
         matrix = np.array(payoffs, dtype=np.float64, order="C")
     except (ValueError, TypeError):
-        raise UsageError("payoffs are not a table of numbers: rows of equal length are allowed") from None
+        raise UsageError("payoffs are not a table of numbers: expected rows of equal length") from None
     if matrix.ndim != 2 or not matrix.size:
         raise UsageError(
-            f"payoffs of shape {matrix.shape} are no matrix: at least one row and one column are needed"
+            f"payoffs of shape {matrix.shape} are not a matrix: expected at least one row and one column"
         )
     wrong = np.argwhere(np.logical_not(np.abs(matrix) <= LARGEST_PAYOFF))
     if len(wrong):
         i, j = wrong[0]
         raise UsageError(
-            f"the payoff {matrix[i, j]} in row {i}, column {j} is impossible: "
-            f"numbers between {-LARGEST_PAYOFF:g} and {LARGEST_PAYOFF:g} are allowed"
+            f"the payoff in row {i}, column {j} must be between {-LARGEST_PAYOFF:g} and {LARGEST_PAYOFF:g}, "
+            f"not {matrix[i, j]}"
         )
     return matrix
 

@@ -101,19 +101,19 @@ def solve_sequence_form(
     Args:
         tree: the betting.
         cells: boards and hands.
-        initial: [player] float[root cells] weight of each hand of a cell; 1 without it.
-        layout: of the tables, with buckets for rows or not; lossless without it.
+        initial: [player] float[root cells] weight of each hand of a cell; by default 1.
+        layout: of the tables, with buckets for rows or not; by default lossless.
         payoffs: what the players get, which must sum to the same at every leaf of the game.
         report: called with the programme's size before it is solved.
         in_child: solve in a process of its own, which an interrupt ends at once.
     """
     if (tree.kind == CHALLENGE).any():
-        raise UsageError("a game of dice has no sequence-form programme here: games of cards are allowed")
+        raise UsageError("a dice game has no sequence-form programme here: expected a card game")
     num_payoffs = count_payoffs(tree, cells)
     if num_payoffs > MAX_NONZEROS:
         raise UsageError(
             f"the linear programme of this game has up to {num_payoffs:,} payoffs: "
-            f"at most {MAX_NONZEROS:,} are allowed, larger games are for cfr+"
+            f"expected at most {MAX_NONZEROS:,}, and cfr+ solves larger games"
         )
     verify_memory(num_payoffs * LISTED_BYTES, f"a list of {num_payoffs:,} payoffs")
     weights = _verify_initial(cells, initial)
@@ -121,7 +121,9 @@ def solve_sequence_form(
     form.verify_constant_sum()
     num_pairs = weight_of_pairs(cells, weights)
     if num_pairs <= 0:
-        raise UsageError("no hand of one range can meet a hand of the other: at least one pair is needed")
+        raise UsageError(
+            "no hand of one range can meet a hand of the other: at least one pair must be possible"
+        )
     matrix = form.payoff_matrix(weights)
     programme = Programme(matrix, form.constraints(0), form.constraints(1))
     if report is not None:
@@ -146,12 +148,10 @@ def _verify_initial(
         weights = np.ones(num_cells) if initial is None else np.asarray(initial[q], dtype=np.float64)
         if weights.shape != (num_cells,):
             raise UsageError(
-                f"the weights of player {q} have shape {weights.shape}: {num_cells} are needed, one a cell"
+                f"the weights of player {q} have shape {weights.shape}: expected {num_cells}, one a cell"
             )
         if not (np.isfinite(weights) & (weights >= 0)).all():
-            raise UsageError(
-                f"the weights of player {q} are not all finite and 0 or more, as weights must be"
-            )
+            raise UsageError(f"the weights of player {q} must all be finite and 0 or more")
         result.append(weights)
     return result[0], result[1]
 

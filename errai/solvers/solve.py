@@ -62,7 +62,7 @@ class Solver:
         tree: the game.
         rule: the update rule.
         walk: the traversal.
-        tables: [name][player] float[slots] all that a checkpoint must hold; whoever goes on from one fills
+        tables: [name][player] float[slots] all that a checkpoint must hold; resuming from one fills
             them and sets `iteration` and `seconds`.
         iteration: iterations done.
         seconds: time spent on them.
@@ -82,10 +82,10 @@ class Solver:
         Args:
             tree: the game.
             rule: the update rule.
-            dtype: float32 or float64; by size without it.
-            num_threads: threads; by size without it.
-            engine: what makes the engine that walks; the CPU's without it.
-            tables_in: a folder in whose file system the tables are held, mapped; in memory without it.
+            dtype: float32 or float64; by default by size.
+            num_threads: threads; by default by size.
+            engine: what makes the engine that walks; by default the CPU's.
+            tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
         self.tree = tree
         self.rule = rule
@@ -263,7 +263,7 @@ def _verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.f
     steps = np.asarray(rule.steps(first, last), dtype=np.float64)
     if steps.shape != (last - first, 2, NUM_FACTORS):
         raise UsageError(
-            f"the steps of '{rule.name}' have shape {steps.shape}: {(last - first, 2, NUM_FACTORS)} is needed"
+            f"the steps of '{rule.name}' have shape {steps.shape}: expected {(last - first, 2, NUM_FACTORS)}"
         )
     if not np.isfinite(steps).all():
         bad = first + int(np.flatnonzero(~np.isfinite(steps).all(axis=(1, 2)))[0])
@@ -305,13 +305,11 @@ class StopRule:
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
-            raise UsageError(f"{self.iterations} iterations are impossible: 1 or more are allowed")
+            raise UsageError(f"iterations must be 1 or more, not {self.iterations}")
         if self.mbb_per_game is not None and not self.mbb_per_game > 0:
-            raise UsageError(
-                f"an exploitability of {self.mbb_per_game} mbb is no target: a number above 0 is allowed"
-            )
+            raise UsageError(f"the target exploitability must be above 0 mbb, not {self.mbb_per_game}")
         if self.seconds is not None and not self.seconds > 0:
-            raise UsageError(f"{self.seconds} seconds are no time limit: a number above 0 is allowed")
+            raise UsageError(f"the time limit must be above 0 seconds, not {self.seconds}")
 
     def is_met(self, measurement: Measurement) -> bool:
         """Return whether to stop after a measurement."""
@@ -364,7 +362,7 @@ def run_solver(
         between: called about once a second between iterations; the run ends at once where it answers True.
     """
     if measure_every is not None and measure_every < 1:
-        raise UsageError(f"measuring every {measure_every} iterations is impossible: 1 or more are allowed")
+        raise UsageError(f"the iterations between measurements must be 1 or more, not {measure_every}")
     measurements: list[Measurement] = []
     stretch = 1
     for point in measurement_points(stop, measure_every):
@@ -399,14 +397,14 @@ def configured_rule(
 
     Args:
         algorithm: a name, or a rule, which keeps those of its own options that are not given here.
-        alternating: whether players learn in turn; the rule's habit without it.
+        alternating: whether players learn in turn; by default the rule's habit.
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`.
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
-            f"{algorithm!r} is not an algorithm: {', '.join(RULES)}, lp or an object of a subclass of "
-            "errai.UpdateRule is allowed"
+            f"unknown algorithm {algorithm!r}: expected {', '.join(RULES)}, lp or an object of a subclass of "
+            "errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
     options: dict[str, Any] = {}

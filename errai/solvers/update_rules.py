@@ -58,15 +58,15 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def _sentence(rule: str, error: ValidationError) -> str:
-    """Tell the first mistake in one sentence."""
+    """Describe the first mistake in one sentence."""
     first = error.errors()[0]
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
     field = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        return f"'{field}' is not an option of {rule}"
+        return f"unknown option '{field}' of {rule}"
     reason = first["msg"][:1].lower() + first["msg"][1:]
-    return f"{first['input']!r} is not a possible {field} of {rule}: {reason}"
+    return f"invalid {field} {first['input']!r} of {rule}: {reason}"
 
 
 class Update(NamedTuple):
@@ -96,7 +96,7 @@ class UpdateRule(BaseModel):
     A fused rule says its numbers in `steps`. A rule that goes by gains says what to do with them in `apply`.
 
     Attributes:
-        name: what reports call it; the name of the class without it.
+        name: what reports call it; by default the name of the class.
         alternating: whether the second player answers the first one's new strategy.
         delay: iterations before averaging starts.
         average_power: iteration t counts (t - delay) to this power in the average.
@@ -115,7 +115,7 @@ class UpdateRule(BaseModel):
     average_power: float = 0.0
 
     def __init__(self, **options: Any) -> None:
-        """Verify the options; what is wrong is told as a `UsageError`."""
+        """Verify the options; a mistake is a `UsageError`."""
         if not type(self).model_fields["name"].default:
             options = {"name": type(self).__name__, **options}
         try:
@@ -129,35 +129,35 @@ class UpdateRule(BaseModel):
         names = (REGRETS, AVERAGES, *cls.extra_tables)
         if len(set(names)) < len(names) or not all(name.isidentifier() for name in names):
             raise UsageError(
-                f"{cls.__name__} cannot have the tables {', '.join(cls.extra_tables)}: names of letters, "
-                f"digits and '_' are allowed, each once, apart from {REGRETS} and {AVERAGES}"
+                f"{cls.__name__} cannot have the tables {', '.join(cls.extra_tables)}: expected names of "
+                f"letters, digits and '_', each once, other than {REGRETS} and {AVERAGES}"
             )
         if cls.source not in names:
-            raise UsageError(f"{cls.__name__} cannot play '{cls.source}': {', '.join(names)} are its tables")
+            raise UsageError(
+                f"{cls.__name__} cannot play '{cls.source}': expected one of its tables {', '.join(names)}"
+            )
         if not cls.goes_by_gains() and (cls.extra_tables or cls.source != REGRETS):
-            raise UsageError(f"{cls.__name__} has tables of its own, and no 'apply' that fills them")
+            raise UsageError(f"{cls.__name__} has tables of its own but no 'apply' that fills them")
 
     @field_validator("*")
     @classmethod
     def _verify_number(cls, value: Any, info: ValidationInfo) -> Any:
         if any(isinstance(x, float) and math.isnan(x) for x in _flat(value)):
-            raise ValueError(f"{info.field_name} of '{cls.__name__}' is not a number: NaN is not allowed")
+            raise ValueError(f"{info.field_name} of '{cls.__name__}' must be a number, not NaN")
         return value
 
     @field_validator("delay")
     @classmethod
     def _verify_delay(cls, value: int) -> int:
         if value < 0:
-            raise ValueError(f"a delay of {value} iterations is impossible: 0 or more is allowed")
+            raise ValueError(f"the delay must be 0 or more iterations, not {value}")
         return value
 
     @field_validator("average_power")
     @classmethod
     def _verify_average_power(cls, value: float) -> float:
         if not 0 <= value < math.inf:
-            raise ValueError(
-                f"an average weighted by the power {value} is impossible: a finite one from 0 is allowed"
-            )
+            raise ValueError(f"the power that weights the average must be finite and 0 or more, not {value}")
         return value
 
     @classmethod
@@ -212,10 +212,7 @@ class FactorRule(UpdateRule):
     @classmethod
     def _verify_discount(cls, value: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
         if value is not None and value[2] < 0:
-            raise ValueError(
-                f"a discount with gamma {value[2]} is impossible: averages need 0 or more, alpha and beta "
-                "any number"
-            )
+            raise ValueError(f"gamma of the discount must be 0 or more, not {value[2]}")
         return value
 
     def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
@@ -266,7 +263,7 @@ RULES: dict[str, UpdateRule] = {
 def find_rule(name: str) -> UpdateRule:
     """Return the rule of a named algorithm."""
     if name not in RULES:
-        raise UsageError(f"'{name}' is not an algorithm: {', '.join(RULES)} or lp is allowed")
+        raise UsageError(f"unknown algorithm '{name}': expected {', '.join(RULES)} or lp")
     return RULES[name]
 
 

@@ -8,6 +8,7 @@ where it was, and beside the strategy's own file; one with another fingerprint i
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,15 +19,19 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import read_manifest
 from errai.abstraction.load import load_abstraction
+from errai.cards.deck import format_cards
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
+from errai.strategy.export import ExportedStrategy
+from errai.strategy.information_sets import BucketSet, action_names, betting_strings, normalised
 from errai.strategy.played import BucketLookup, BucketPlay, Play
-from errai.strategy.strategy import action_names, find_node, normalised
+from errai.strategy.strategy import find_node
 from errai.tables.bucket_layout import BucketLayout, bucket_layout
 from errai.tables.layout import Floats
+from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import CardAbstraction
 from errai.tree.cells import Cells, cells_below
 
@@ -53,7 +58,7 @@ class SavedAbstraction:
 
 
 @dataclass(frozen=True, eq=False)
-class BucketStrategy:
+class BucketStrategy(ExportedStrategy):
     """What to play in both positions, by bucket.
 
     Attributes:
@@ -112,20 +117,39 @@ class BucketStrategy:
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
         hole, public = self.game.parse_deal(hand, board, round_index)
         cards = [*hole, *public]
-        is_bucketed = bool(self.layout.bucketed[player, round_index])
-        if is_bucketed:
+        if self.layout.bucketed[player, round_index]:
             row = int(
                 self.saved.abstraction.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0]
             )
         else:
             row = self._cell(player, cards)
-        rows = int(self.layout.rows[player, round_index])
-        begin = int(self.layout.begin[player, round_index]) + int(self.tree.walk.slot[node]) * rows
-        names = action_names(self.tree, node)
-        slots = self.tables[player][begin : begin + len(names) * rows]
+        weights = self._weights(node)[:, row]
+        return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
+
+    def information_sets(self) -> Iterator[BucketSet]:
+        """Yield every information set of both positions, one for each bucket of a decision.
+
+        In a round without buckets there is one for each canonical hand.
+        """
+        texts, cells = betting_strings(self.tree), self._first_cells
+        for node in np.flatnonzero(self.tree.betting.kind == DECISION).tolist():
+            player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
+            chances = normalised(self._weights(node)).T.tolist()
+            hands = [""] * len(chances)
+            if not self.layout.bucketed[player, r]:
+                hands = [format_cards(cards) for cards in cells.cards(player, 0)]
+            actions = tuple(action_names(self.tree, node))
+            for bucket, (hand, row) in enumerate(zip(hands, chances, strict=True)):
+                yield BucketSet(texts[node], r, bucket, hand, actions, tuple(row))
+
+    def _weights(self, node: int) -> Floats:
+        """Return the slots of a decision: float[actions, rows]."""
+        player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
+        rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.walk.num_children[node])
+        begin = int(self.layout.begin[player, r]) + int(self.tree.walk.slot[node]) * rows
+        slots = self.tables[player][begin : begin + num_actions * rows]
         # The actions of a bucket are together, those of cells are not.
-        weights = slots.reshape(rows, -1)[row] if is_bucketed else slots.reshape(-1, rows)[:, row]
-        return dict(zip(names, normalised(weights).tolist(), strict=True))
+        return slots.reshape(rows, -1).T if self.layout.bucketed[player, r] else slots.reshape(-1, rows)
 
     def _cell(self, player: int, cards: list[int]) -> int:
         """Return the cell of a hand in a round that has one board and no buckets."""

@@ -38,7 +38,7 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
     if strategy.tree.weights is not None:
         raise UsageError(
             f"a strategy of '{strategy.game.name}' with given ranges cannot be saved: "
-            "only strategies of whole games can"
+            "expected one of a whole game"
         )
     about = describe_game(strategy.game, strategy.tree.menu, strategy.tree.payoffs) | {"layout": LAYOUT}
     write_array(
@@ -80,7 +80,7 @@ def read_strategy(path: str | Path) -> Strategy | BucketStrategy:
         return BucketStrategy(tree, saved, (tables[:first], tables[first:]))
     first, second = tree.layout.num_slots
     if header.shape != (first + second,):
-        raise UsageError(f"'{path}' has {header.shape} numbers, where '{game.name}' needs {first + second:,}")
+        raise UsageError(f"'{path}' has {header.shape} numbers: '{game.name}' needs {first + second:,}")
     return Strategy(tree, (tables[:first], tables[first:]))
 
 
@@ -103,8 +103,8 @@ def describe_game(game: Game, menu: BetMenu | None, payoffs: Payoffs = PLAIN) ->
         about["payoffs"] = {"text": payoffs.describe()}
     if not game.name.isprintable() or restore_game(about) != (game, menu):
         raise UsageError(
-            f"{game.name!r} cannot be saved: games of 'errai games' and of ACPC game files can, "
-            "with a menu of bet sizes that is the same for both positions"
+            f"{game.name!r} cannot be saved: expected a game of 'errai games' or of an ACPC game file, "
+            "with one menu of bet sizes for both positions"
         )
     return about
 
@@ -125,20 +125,20 @@ def restore_payoffs(about: dict[str, Any]) -> Payoffs:
 
 
 def _verify_array(path: str | Path) -> None:
-    if not is_array_file(path):
-        why = "is neither a strategy nor a run" if Path(path).exists() else "does not exist"
-        raise UsageError(f"'{path}' {why}: one that Errai has saved is allowed")
+    if is_array_file(path):
+        return
+    if Path(path).exists():
+        raise UsageError(f"expected a saved strategy or run: '{path}' is neither")
+    raise UsageError(f"'{path}' was not found: expected a saved strategy or run")
 
 
 def _verify_strategy(header: ArrayHeader, path: str | Path) -> None:
     if header.name != _STRATEGY or header.fingerprint != _fingerprint_of(header.notes):
-        raise UsageError(
-            f"'{path}' holds '{header.name}' and no strategy: a file of Strategy.save is allowed"
-        )
+        raise UsageError(f"'{path}' holds '{header.name}': expected a strategy that Strategy.save wrote")
     if header.notes.get("layout") != LAYOUT:
         raise UsageError(
-            f"'{path}' has tables of layout {header.notes.get('layout', 1)}, "
-            f"where layout {LAYOUT} is expected: an older version saved it"
+            f"'{path}' has tables of layout {header.notes.get('layout', 1)}, which an older version saved: "
+            f"expected layout {LAYOUT}"
         )
 
 

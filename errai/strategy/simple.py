@@ -7,6 +7,7 @@ first four in limit hold'em.)
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -58,20 +59,20 @@ SIMPLE_RULES: dict[str, ActionRule] = {
 def find_simple_rule(name: str) -> ActionRule:
     """Return the rule of a reference agent."""
     if name not in SIMPLE_RULES:
-        raise UsageError(f"'{name}' is not a simple agent: {', '.join(SIMPLE_RULES)} are allowed")
+        raise UsageError(f"unknown agent '{name}': expected {', '.join(SIMPLE_RULES)}")
     return SIMPLE_RULES[name]
 
 
 def simple_strategy(
-    game: Game, name: str, menu: BetMenu | None = None, second: str | None = None
+    game: Game | str | Path, name: str, menu: BetMenu | None = None, second: str | None = None
 ) -> Strategy:
     """Return a reference agent as the strategy of both positions, or one for each.
 
     Args:
-        game: the game.
+        game: a card game, or its name or ACPC game file.
         name: `always-fold`, `always-call`, `always-raise`, `half` or `random`.
         menu: bet sizes of a no-limit game.
-        second: the agent in position 1; the same without it.
+        second: the agent in position 1; by default the same.
     """
     rules = (find_simple_rule(name), find_simple_rule(second or name))
     tree = PublicTree.of(game, menu)
@@ -94,7 +95,7 @@ def simple_plays(tree: PublicTree, name: str, second: str | None = None) -> tupl
     Args:
         tree: the game.
         name: as for `simple_strategy`.
-        second: the agent in position 1; the same without it.
+        second: the agent in position 1; by default the same.
     """
     weights = _weights_by_slot(tree, (find_simple_rule(name), find_simple_rule(second or name)))
     plays = [RulePlay(tree.walk, q, np.concatenate(weights[q])) for q in (0, 1)]

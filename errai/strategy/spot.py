@@ -144,8 +144,8 @@ class SpotResult:
         number = held.index(cards) if cards in held else -1
         if number not in self._rows(player, numbers[-1]):
             raise UsageError(
-                f"'{hand}' is not a hand that {POSITIONS[player]} can hold on "
-                f"'{self._board_text(numbers)}': a hand of the range that shares no card with it is allowed"
+                f"{POSITIONS[player]} cannot hold '{hand}' on '{self._board_text(numbers)}': "
+                "expected a hand of the range that shares no card with the board"
             )
         row = self._probabilities(node, numbers[-1])[number]
         return dict(zip(self._actions(node), row.tolist(), strict=True))
@@ -214,7 +214,7 @@ class SpotResult:
             if choice is None:
                 raise UsageError(
                     f"'{text}' leaves the spot's tree at position {position}, '{given}': "
-                    f"{', '.join(names) or 'nothing'} is possible there"
+                    f"expected {', '.join(names) or 'nothing more'}"
                 )
             node = betting.children(node)[choice]
             position += len(given)
@@ -239,7 +239,7 @@ class SpotResult:
         if len(numbers) != round_index + 1:
             raise UsageError(
                 f"'{board}' is not a board of the {self.spot.rounds[round_index]}: "
-                f"{round_index} new cards after '{format_cards(own)}' are needed"
+                f"expected {round_index} new cards after '{format_cards(own)}'"
             )
         return numbers
 

@@ -14,7 +14,8 @@ the pot after a call becomes all-in.
 """
 
 import math
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -89,14 +90,12 @@ class SpotBetting:
         if limit is None and stack is None:
             raise UsageError("the stack is missing: a no-limit spot needs the chips behind")
         if max_raises is not None and not 0 <= max_raises < UNLIMITED_RAISES:
-            raise UsageError(
-                f"{max_raises} raises a round are impossible: 0 to {UNLIMITED_RAISES - 1} are allowed"
-            )
+            raise UsageError(f"the raises of a round must be 0 to {UNLIMITED_RAISES - 1}, not {max_raises}")
         if chip is not None and stack is not None and chip > stack:
-            raise UsageError(f"the smallest chip is {chip}: at most the stack of {stack} is allowed")
+            raise UsageError(f"the smallest chip must be at most the stack of {stack}, not {chip}")
         sizes = [] if limit is None else list(limit) if isinstance(limit, Sequence) else [limit]
         if limit is not None and not sizes:
-            raise UsageError("the limit names no bet size: one for all rounds, or one for each, is allowed")
+            raise UsageError("the limit has no bet size: expected one for all rounds, or one for each")
         return SpotBetting(
             pot=_positive(pot, "pot"),
             stack=None if stack is None else _positive(stack, "stack"),
@@ -118,7 +117,7 @@ class SpotBetting:
         if self.pot / unit < LEAST_UNITS_A_POT:
             raise UsageError(
                 f"a stack of {_text(deepest - self.pot)} is too deep for a pot of {_text(self.pot)}: "
-                f"at most {MAX_CHIPS // LEAST_UNITS_A_POT // 20:,} pots are allowed"
+                f"expected at most {MAX_CHIPS // LEAST_UNITS_A_POT // 20:,} pots"
             )
         return unit
 
@@ -155,7 +154,7 @@ class SpotBetting:
     def _menu(self, bets: str, raises: str) -> BetMenu:
         if "|" in bets:
             raise UsageError(
-                f"'{bets}' is not a menu of first bets: '|' parts a round's first raise from its second one, "
+                f"'{bets}' is not a menu of first bets: '|' separates a round's first raise from its second, "
                 "among raises only"
             )
         first, later = BetMenu.parse(bets, force_all_in=self.force_all_in), BetMenu.parse(raises)
@@ -216,12 +215,13 @@ def build_spot_tree(
         ranges: of the first to act and of the other, as text or as float[1326].
         betting: pot, stack and sizes.
     """
+    if not isinstance(board, str):
+        raise UsageError(f"the board must be text such as 'QsJh2h', not {reprlib.repr(board)}")
     cards = parse_cards(board)
     if len(cards) not in ROUNDS:
-        raise UsageError(f"the board '{board}' has {len(cards)} cards: 3, 4 or 5 are allowed")
-    if isinstance(ranges, str) or len(ranges) != 2:
-        count = 1 if isinstance(ranges, str) else len(ranges)
-        raise UsageError(f"{count} ranges are given: 2 are needed, the first to act first")
+        raise UsageError(f"the board '{board}' has {len(cards)} cards: expected 3, 4 or 5")
+    if isinstance(ranges, str | bytes) or not isinstance(ranges, Sized) or len(ranges) != 2:
+        raise UsageError(f"expected 2 ranges, the first to act first, not {reprlib.repr(ranges)}")
     weights = [_open_weights(given, cards, name) for given, name in zip(ranges, POSITIONS, strict=True)]
     held = [np.flatnonzero(own) for own in weights]
     hands = (FULL_DECK.hands(2)[held[0]], FULL_DECK.hands(2)[held[1]])
@@ -253,7 +253,7 @@ def _open_weights(
     weights = parse_range(given) if isinstance(given, str) else verify_weights(given)
     if not weights.any():
         raise UsageError(
-            f"the range of {position} is empty: at least one hand with a weight above 0 is needed"
+            f"the range of {position} is empty: expected at least one hand with a weight above 0"
         )
     left = remove_blocked(weights, board)
     if not left.any():
@@ -271,17 +271,17 @@ def _positive(number: float, what: str) -> Fraction:
     except (TypeError, ValueError, OverflowError):
         value = Fraction(0)
     if not 0 < value <= MAX_CHIPS:
-        raise UsageError(
-            f"the {what} is {number}: a number of chips above 0, up to {MAX_CHIPS:,}, is allowed"
-        )
+        raise UsageError(f"the {what} must be a number of chips above 0, up to {MAX_CHIPS:,}, not {number}")
     return value
 
 
 def _pair(texts: Texts, what: str) -> tuple[str, str]:
     if isinstance(texts, str):
         return texts, texts
-    if len(texts) != 2 or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"'{texts}' are not {what}: one text, or one for each of two positions, is allowed")
+    if not isinstance(texts, Sized) or len(texts) != 2 or not all(isinstance(text, str) for text in texts):
+        raise UsageError(
+            f"invalid {what} {reprlib.repr(texts)}: expected one text, or one for each of two positions"
+        )
     return texts[0], texts[1]
 
 

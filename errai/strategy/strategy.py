@@ -5,7 +5,8 @@ positive parts in proportion, so regrets, averages and probabilities are all tab
 an abstracted strategy are buckets; what it plays with a hand is what it plays with the hand's bucket.
 """
 
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,15 +21,26 @@ from errai.games.catalogue import Game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
+from errai.strategy.export import ExportedStrategy
+from errai.strategy.information_sets import (
+    InformationSet,
+    action_names,
+    board_decisions,
+    listed_sets,
+    normalised,
+)
 from errai.strategy.played import Play, TablePlay
 from errai.tables.layout import Floats, spread_rows
 from errai.tree.bet_menu import BetMenu
-from errai.tree.betting_tree import ACTION_CALL, ACTION_FOLD, CHANCE, DECISION, BettingTree
+from errai.tree.betting_tree import CHANCE, BettingTree
 from errai.tree.walk import walk_tree
+
+Probabilities = Sequence[float] | Mapping[str, float]
+"""Of the actions at a decision, in their order or by name; a name that is left out has 0."""
 
 
 @dataclass(frozen=True, eq=False)
-class Strategy:
+class Strategy(ExportedStrategy):
     """What to play in both positions.
 
     Attributes:
@@ -52,12 +64,71 @@ class Strategy:
             hand: the player's hole cards; bare ranks where suits do not matter.
             board: the public cards.
         """
+        node, board_number, cell = self._find(betting, hand, board)
+        weights = self.weights(int(self.tree.betting.player[node]), node, board_number)[:, cell]
+        return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
+
+    def information_sets(self) -> Iterator[InformationSet]:
+        """Yield every information set of both positions, one for each canonical hand at each canonical board.
+
+        An abstracted strategy plays the hands of a bucket alike, and each of them is listed.
+
+        >>> import errai
+        >>> kuhn = errai.uniform_strategy("kuhn")
+        >>> next(kuhn.information_sets())
+        InformationSet(betting='', board='', hand='Js', actions=('c', 'r'), probabilities=(0.5, 0.5))
+        >>> sum(1 for _ in kuhn.information_sets())
+        12
+        """
+        for place in board_decisions(self.tree):
+            weights = self.weights(place.player, place.node, place.board_number)
+            yield from listed_sets(place, normalised(weights))
+
+    def changed(self, changes: Mapping[tuple[str, ...], Probabilities]) -> "Strategy":
+        """Return a strategy that plays otherwise at some information sets; this one stays as it is.
+
+        Hands that the game's symmetry makes the same change together, and in an abstracted strategy all hands
+        of a bucket do: `unabstracted` comes first where only one of them is to change.
+
+        Args:
+            changes: the probabilities of the actions, as a list or as a dictionary by action, for each
+                (betting, hand) or (betting, hand, board), texts as for `probabilities`.
+
+        >>> import errai
+        >>> bold = errai.uniform_strategy("kuhn").changed({("", "K"): {"r": 1}, ("cr", "J"): [1, 0]})
+        >>> bold.probabilities("", "K")
+        {'c': 0.0, 'r': 1.0}
+        """
+        if not isinstance(changes, Mapping):
+            raise UsageError(f"expected a dictionary of changes, not {reprlib.repr(changes)}")
+        verify_memory(sum(table.nbytes for table in self.tables), f"a changed strategy of '{self.game.name}'")
+        tree, layout = self.tree, self.tree.layout
+        tables = (self.tables[0].copy(), self.tables[1].copy())
+        named: dict[tuple[int, int, int], tuple[str, ...]] = {}
+        for key, probabilities in changes.items():
+            if not (isinstance(key, tuple) and len(key) in (2, 3) and all(isinstance(k, str) for k in key)):
+                raise UsageError(
+                    f"{key!r} is not an information set: expected (betting, hand) or (betting, hand, board)"
+                )
+            node, board, row = self._find(*key)
+            player, r = int(tree.betting.player[node]), int(tree.betting.round[node])
+            if layout.bucketed[player, r]:
+                row = int(layout.bucket[player][tree.cells.players[player].cell_begin[board] + row])
+                board = int(tree.cells.links.round_board[r])  # all boards of the round share their buckets
+            other = named.setdefault((node, board, row), key)
+            if other != key:
+                raise UsageError(f"{other} and {key} are one information set: expected one of them")
+            slot, names = int(tree.walk.slot[node]), action_names(tree, node)
+            slots = layout.decision(tables[player], player, board, r, slot, len(names))
+            slots[:, row] = _verified(probabilities, names, key[0])
+        return Strategy(tree, tables)
+
+    def _find(self, betting: str, hand: str, board: str = "") -> tuple[int, int, int]:
+        """Return the node, the number of the board among all, and the cell there."""
         node = find_node(self.tree, betting)
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
         hole, public = self.game.parse_deal(hand, board, round_index)
-        board_number, cell = find_cell(self.tree, player, round_index, hole, public)
-        weights = self.weights(player, node, board_number)[:, cell]
-        return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
+        return node, *find_cell(self.tree, player, round_index, hole, public)
 
     def save(self, path: str | Path) -> None:
         """Write the strategy as one file, which `errai.load_strategy` reads."""
@@ -98,20 +169,6 @@ class Strategy:
         return Strategy(tree, (first, second))
 
 
-def action_names(tree: PublicTree, node: int) -> list[str]:
-    """Return the actions at a decision as ACPC text."""
-    names = []
-    for child in tree.betting.children(node):
-        action = int(tree.betting.action[child])
-        if action == ACTION_FOLD:
-            names.append("f")
-        elif action == ACTION_CALL:
-            names.append("c")
-        else:
-            names.append("r" if tree.rules.is_limit else f"r{action}")
-    return names
-
-
 def find_node(tree: PublicTree, betting: str) -> int:
     """Return the decision that a betting string leads to; an illegal action is named with its position."""
     state = replay(tree.rules, betting)
@@ -130,7 +187,7 @@ def find_node(tree: PublicTree, betting: str) -> int:
         names = action_names(tree, node)
         if text not in names:
             raise UsageError(
-                f"'{betting}' leaves the tree at position {position}: {', '.join(names)} are possible there"
+                f"'{betting}' leaves the tree at position {position}: expected {', '.join(names)}"
             )
         node = betting_tree.children(node)[names.index(text)]
         node = _skip_chance(betting_tree, node)
@@ -155,27 +212,25 @@ def find_cell(
     return board_number, tree.cells.find_cell(player, board_number, renamed)
 
 
-def normalised(weights: Floats) -> npt.NDArray[np.float64]:
-    """Return probabilities in proportion to the positive part; uniform ones where there is none."""
-    positive = np.maximum(weights.astype(np.float64), 0)
-    total = positive.sum()
-    return positive / total if total > 0 else np.full(len(weights), 1 / len(weights))
+def uniform_strategy(game: Game | str | Path, menu: BetMenu | None = None) -> Strategy:
+    """Return the strategy that plays every action alike.
 
-
-def uniform_strategy(game: Game, menu: BetMenu | None = None) -> Strategy:
-    """Return the strategy that plays every action alike."""
+    Args:
+        game: a card game, or its name or ACPC game file.
+        menu: bet sizes of a no-limit game.
+    """
     tree = PublicTree.of(game, menu)
     return Strategy(tree, uniform_tables(tree))
 
 
-Chooser = Callable[[str, str, str, list[str]], Sequence[float] | dict[str, float]]
+Chooser = Callable[[str, str, str, list[str]], Probabilities]
 
 
-def strategy_from_function(game: Game, choose: Chooser, menu: BetMenu | None = None) -> Strategy:
+def strategy_from_function(game: Game | str | Path, choose: Chooser, menu: BetMenu | None = None) -> Strategy:
     """Return the strategy that a function describes.
 
     Args:
-        game: the game.
+        game: a card game, or its name or ACPC game file.
         choose: `choose(betting, hand, board, actions)` returns a probability for each action, as a list or
             as a dictionary by action. It is asked once for every canonical information set.
         menu: bet sizes of a no-limit game.
@@ -183,45 +238,31 @@ def strategy_from_function(game: Game, choose: Chooser, menu: BetMenu | None = N
     tree = PublicTree.of(game, menu)
     tables = tree.layout.zeros(tree.default_dtype)
     strategy = Strategy(tree, tables)
-    texts = betting_strings(tree)
-    num_hole = tree.rules.num_hole_cards
-    for node in np.flatnonzero(tree.betting.kind == DECISION).tolist():
-        player, r = int(tree.betting.player[node]), int(tree.betting.round[node])
-        cells = tree.cells.players[player]
-        names = action_names(tree, node)
-        first_board = int(tree.cells.links.round_board[r])
-        for i, board in enumerate(tree.cells.boards[r]):
-            weights = strategy.weights(player, node, first_board + i)
-            begin, end = cells.cell_begin[first_board + i : first_board + i + 2]
-            for cell in range(int(begin), int(end)):
-                hand = cells.hand_card[cells.hand_begin[cell], :num_hole]
-                answer = choose(texts[node], format_cards(hand), format_cards(board), names)
-                weights[:, cell - int(begin)] = _verified(answer, names, texts[node])
+    for place in board_decisions(tree):
+        weights = strategy.weights(place.player, place.node, place.board_number)
+        board, actions = format_cards(place.board), list(place.actions)
+        for cell, hand in enumerate(place.hands):
+            answer = choose(place.betting, format_cards(hand), board, actions)
+            weights[:, cell] = _verified(answer, actions, place.betting)
     return strategy
 
 
-def _verified(
-    answer: Sequence[float] | dict[str, float], names: list[str], betting: str
-) -> npt.NDArray[np.float64]:
-    given = [answer.get(name, 0.0) for name in names] if isinstance(answer, dict) else list(answer)
-    chances = np.array(given, dtype=np.float64)
-    if len(chances) != len(names) or not (chances >= 0).all() or abs(chances.sum() - 1) > 1e-6:
+def _verified(given: Probabilities, names: list[str], betting: str) -> npt.NDArray[np.float64]:
+    """Return the probability of each action, refusing what is no distribution over them."""
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise UsageError(
+                f"'{unknown[0]}' is not an action after '{betting}': expected {', '.join(names)}"
+            )
+        given = [given.get(name, 0.0) for name in names]
+    try:
+        chances = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        chances = np.zeros(0)
+    if chances.shape != (len(names),) or not (chances >= 0).all() or abs(chances.sum() - 1) > 1e-6:
         raise UsageError(
-            f"{list(given)} after '{betting}' are not probabilities of {', '.join(names)}: "
-            f"{len(names)} numbers from 0 to 1 with the sum 1 are allowed"
+            f"{given} after '{betting}' are not probabilities of {', '.join(names)}: "
+            f"expected {len(names)} numbers from 0 to 1 whose sum is 1"
         )
     return chances
-
-
-def betting_strings(tree: PublicTree) -> list[str]:
-    """Return the ACPC betting string of every node."""
-    betting = tree.betting
-    texts = [""] * betting.num_nodes
-    for node in range(betting.num_nodes):
-        children = betting.children(node)
-        if betting.kind[node] == CHANCE:
-            texts[children[0]] = texts[node] + "/"
-        elif len(children):
-            for child, name in zip(children, action_names(tree, node), strict=True):
-                texts[child] = texts[node] + name
-    return texts

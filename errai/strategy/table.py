@@ -15,7 +15,8 @@ from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
-from errai.strategy.strategy import Strategy, action_names, find_node
+from errai.strategy.information_sets import action_names, normalised
+from errai.strategy.strategy import Strategy, find_node
 
 MAX_BOARDS = 30
 
@@ -63,7 +64,7 @@ def strategy_tables(strategy: Strategy, betting: str = "", board: str = "") -> I
     if len(boards) > MAX_BOARDS:
         raise UsageError(
             f"round {round_index + 1} of '{game.name}' has {len(boards):,} boards: "
-            f"the {num_cards} cards of one must be given"
+            f"expected the {num_cards} cards of one"
         )
     for one in boards:
         yield _table(strategy, node, betting, one)
@@ -81,9 +82,6 @@ def _table(strategy: Strategy, node: int, betting: str, board: npt.NDArray[np.ui
     of_hand = tree.cells.cells_of_hands(player, number, found.card_permutation[hands])
     cells, firsts, counts = np.unique(of_hand, return_index=True, return_counts=True)
     order = np.argsort(firsts)
-    weights = np.maximum(strategy.weights(player, node, number)[:, cells[order]].T.astype(np.float64), 0)
-    totals = weights.sum(axis=1, keepdims=True)
-    uniform = np.full_like(weights, 1 / weights.shape[1])
     return StrategyTable(
         betting=betting,
         board=_name(game, board, len(board) > 0),
@@ -91,7 +89,7 @@ def _table(strategy: Strategy, node: int, betting: str, board: npt.NDArray[np.ui
         actions=tuple(action_names(tree, node)),
         hands=tuple(_name(game, hands[first], len(board) > 0) for first in firsts[order]),
         counts=counts[order],
-        probabilities=np.divide(weights, totals, out=uniform, where=totals > 0),
+        probabilities=normalised(strategy.weights(player, node, number)[:, cells[order]]).T,
     )
 
 

@@ -99,13 +99,13 @@ def read_checkpoint(folder: str | Path, fingerprint: str | None = None) -> Check
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         version, sound = VERSION, False
     if version != VERSION:
-        raise UsageError(f"'{path}' has format version {version}: version {VERSION} is allowed")
+        raise UsageError(f"'{path}' has format version {version}: expected version {VERSION}")
     if not sound:
         raise UsageError(f"'{path}' is damaged: it does not fit its checksum")
     if fingerprint is not None and found.fingerprint != fingerprint:
         raise UsageError(
             f"'{path}' belongs to another configuration: its fingerprint is '{found.fingerprint}', "
-            f"where '{fingerprint}' is needed"
+            f"expected '{fingerprint}'"
         )
     return found
 

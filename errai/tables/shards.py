@@ -49,9 +49,9 @@ class NumberFormat:
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise UsageError(f"numbers cannot be held as '{self.dtype}': {', '.join(DTYPES)} are allowed")
+            raise UsageError(f"numbers cannot be held as '{self.dtype}': expected {', '.join(DTYPES)}")
         if not 0 < self.scale < float("inf"):
-            raise UsageError(f"a scale of {self.scale} is impossible: a finite number above 0 is allowed")
+            raise UsageError(f"the scale must be a finite number above 0, not {self.scale}")
         if self.scale != 1 and not self.is_fixed:
             raise UsageError(f"'{self.dtype}' takes no scale: only int32 does")
 
@@ -101,7 +101,7 @@ class Shards:
         self.format = number_format
         self.working: np.dtype[Any] = np.dtype(working)
         if self.working.name not in ("float64", "float32"):
-            raise UsageError(f"nobody works with '{self.working.name}': float32 or float64 is allowed")
+            raise UsageError(f"the working numbers must be float32 or float64, not '{self.working.name}'")
         self.changed: set[int] = set()
         num_bytes = bytes_needed(begin, number_format)
         what = f"a table of {int(begin[-1]):,} slots as {number_format.dtype}"
@@ -191,7 +191,7 @@ class Shards:
         held = self._of(shard)
         if values.shape != held.shape or values.dtype.name not in ("float64", "float32"):
             raise UsageError(
-                f"{values.shape} {values.dtype} do not fit shard {shard}: {held.shape} floats are allowed"
+                f"{values.shape} {values.dtype} do not fit shard {shard}: expected {held.shape} floats"
             )
         wrong = int(kernels.find_nan(values))
         if wrong != kernels.NOWHERE:

@@ -249,13 +249,13 @@ def subgame_layout(
     """
     num_rounds = len(links.round_board) - 1
     if round_index is not None and not 1 <= round_index < num_rounds:
-        allowed = f"rounds 1 to {num_rounds - 1} (counted from 0) are allowed"
+        valid = f"expected rounds 1 to {num_rounds - 1} (counted from 0)"
         raise UsageError(
-            f"a cut before round {round_index} is impossible: "
-            + (allowed if num_rounds > 1 else "the game has one round")
+            f"invalid cut before round {round_index}: "
+            + (valid if num_rounds > 1 else "the game has one round")
         )
     if entries_together is not None and entries_together < 1:
-        raise UsageError(f"{entries_together} entries cannot share a shard: 1 or more are allowed")
+        raise UsageError(f"the entries of a shard must be 1 or more, not {entries_together}")
     cut = num_rounds if round_index is None else round_index
     plan = walk.plan
     entries = plan.entries.astype(np.int64)

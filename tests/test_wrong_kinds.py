@@ -1,0 +1,94 @@
+"""Every public function that takes a game or a strategy takes a name where it can, and refuses the rest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import errai
+from errai.errors import UsageError
+from errai.strategy.strategy import uniform_strategy
+
+KUHN = uniform_strategy("kuhn")
+BLUFF = errai.load_game("bluff-1-1")
+RUN = errai.solve("kuhn", iterations=1)
+
+TAKES_A_GAME: dict[str, Callable[[Any], Any]] = {
+    "load_game": errai.load_game,
+    "solve": lambda game: errai.solve(game, iterations=1),
+    "uniform_strategy": errai.uniform_strategy,
+    "strategy_from_function": lambda game: errai.strategy_from_function(
+        game, lambda betting, hand, board, actions: [1 / len(actions)] * len(actions)
+    ),
+    "from_openspiel": lambda game: errai.from_openspiel(game, errai.to_openspiel(KUHN)),
+}
+
+TAKES_A_STRATEGY: dict[str, Callable[[Any], Any]] = {
+    "exploitability": errai.exploitability,
+    "best_response": errai.best_response,
+    "expected_value": lambda strategy: errai.expected_value(strategy, KUHN),
+    "expected_value of the second": lambda strategy: errai.expected_value(KUHN, strategy),
+    "to_openspiel": errai.to_openspiel,
+}
+
+TAKES_NEITHER: dict[str, Callable[[Any], Any]] = {
+    "solve_matrix": errai.solve_matrix,
+    "solve_spot": lambda board: errai.solve_spot(board, ("AA", "KK"), 10, 10, iterations=1),
+    "ranges of solve_spot": lambda ranges: errai.solve_spot("AsKsQs", ranges, 10, 10, iterations=1),
+    "bets of solve_spot": lambda bets: errai.solve_spot("AsKsQsJs2h", ("AA", "KK"), 10, 10, bets or 5),
+    "load_strategy": errai.load_strategy,
+}
+
+WRONG = {
+    "a name": "no such game",
+    "nothing": None,
+    "a number": 5,
+    "a list": [],
+    "bytes": b"kuhn",
+    "a run": RUN,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", [*TAKES_A_GAME, *TAKES_A_STRATEGY, *TAKES_NEITHER])
+def test_what_is_of_another_kind_is_refused_in_a_sentence(name: str, wrong: str) -> None:
+    function = {**TAKES_A_GAME, **TAKES_A_STRATEGY, **TAKES_NEITHER}[name]
+    with pytest.raises(UsageError) as refused:
+        function(WRONG[wrong])
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 320
+
+
+@pytest.mark.parametrize("name", TAKES_A_GAME)
+def test_games_are_taken_by_name(name: str) -> None:
+    TAKES_A_GAME[name]("kuhn")
+    TAKES_A_GAME[name](errai.load_game("kuhn"))
+
+
+@pytest.mark.parametrize("name", [*TAKES_A_STRATEGY, *TAKES_NEITHER])
+def test_the_name_of_a_game_is_not_a_strategy(name: str) -> None:
+    with pytest.raises(UsageError):
+        {**TAKES_A_STRATEGY, **TAKES_NEITHER}[name]("kuhn")
+
+
+@pytest.mark.parametrize("name", ["uniform_strategy", "strategy_from_function", "from_openspiel"])
+def test_dice_are_refused_where_cards_are_expected(name: str) -> None:
+    with pytest.raises(UsageError, match="'bluff-1-1' is a dice game: expected a card game"):
+        TAKES_A_GAME[name](BLUFF)
+
+
+@pytest.mark.parametrize("name", TAKES_A_STRATEGY)
+def test_a_strategy_of_dice_is_measured_or_refused(name: str) -> None:
+    strategy = errai.solve("bluff-1-1", iterations=1).strategy
+    if name == "exploitability":
+        assert errai.exploitability(strategy).chips > 0
+        return
+    with pytest.raises(UsageError, match="a card game"):
+        TAKES_A_STRATEGY[name](strategy)
+    with pytest.raises(UsageError, match="expected a strategy"):
+        TAKES_A_STRATEGY[name](BLUFF)
+
+
+def test_a_run_is_told_where_its_strategy_is() -> None:
+    with pytest.raises(UsageError, match=r"expected a strategy, not <?Run.*: its 'strategy' is one"):
+        errai.exploitability(RUN)  # type: ignore[arg-type]
