@@ -306,7 +306,7 @@ BAD = [
         ["abstract", "show", "IMPERFECT", "--hand", "As", "--board", "KsQsJs"],
         "a board of 3 cards does not belong",
     ),
-    (["abstract", "show", "IMPERFECT", "--hand", "As", "--player", "2"], "player 2 does not exist"),
+    (["abstract", "show", "IMPERFECT", "--hand", "As", "--player", "2"], "The player must be 0 or 1, not 2"),
     (
         ["abstract", "show", "IMPERFECT", "--bucket", "1:2", "--limit", "-1"],
         "a limit of -1 hands is impossible",

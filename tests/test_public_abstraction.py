@@ -364,12 +364,13 @@ def test_the_manifest_says_what_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"buckets": 0}, r"buckets of \(0, 0, 0\) a cluster do not fit: 3 numbers of 1 to 65535"),
-        ({"buckets": (5, 5)}, r"buckets of \(5, 5\) a cluster do not fit: 3 numbers"),
-        ({"special_round": 0}, r"round 0 of 'holdem-16' deals no public card"),
-        ({"special_round": 2}, r"boards are clustered: round 2 of 'holdem-16' has"),
-        ({"only": [9]}, r"cluster 9 does not exist"),
-        ({"num_threads": 0}, r"0 threads are impossible"),
+        ({"buckets": 0}, "must be 3 numbers from 1 to 65535, not 0, 0, 0"),
+        ({"buckets": (5, 5)}, "must be 3 numbers from 1 to 65535, not 5, 5"),
+        ({"special_round": 0}, "must be one of 'holdem-16' that deals public cards, not 0"),
+        ({"special_round": 2}, "boards of round 2 of 'holdem-16', not of"),
+        ({"only": [9]}, "The cluster must be 0 to 3, not 9"),
+        ({"num_threads": 0}, "num_threads must be 1 or more, not 0"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
     ],
 )
 def test_bad_builds_are_refused(options, sentence):
@@ -380,18 +381,18 @@ def test_bad_builds_are_refused(options, sentence):
 def test_bad_look_ups_are_refused():
     for hand, board, sentence in (
         ("AsKs", "AsQdQh", "As occurs twice"),
-        ("As", "KsQdQh", "'As' has 1 cards: a hand of 'holdem-16' has 2"),
+        ("As", "KsQdQh", "A hand of 'holdem-16' must have 2 cards, not 1 as 'As' has"),
         ("AsKs", "QdQh", "a board of 2 cards does not belong to a round"),
         ("2s2d", "KsQdQh", "2s is not in this deck"),
     ):
         with pytest.raises(UsageError, match=sentence):
             abstraction().bucket(hand, board)
-    with pytest.raises(UsageError, match="player 2 does not exist"):
+    with pytest.raises(UsageError, match="The player must be 0 or 1, not 2"):
         abstraction().num_buckets(1, player=2)
     with pytest.raises(UsageError, match="round 4 does not exist"):
         abstraction().num_buckets(4)
     empty = PublicClusters(np.zeros_like(clusters().cluster_of_board), 2, 0.0, 0, True, 0)
-    with pytest.raises(UsageError, match="public cluster 1 has no board"):
+    with pytest.raises(UsageError, match="Public cluster 1 is empty"):
         build_public_abstraction(features(), empty)
 
 

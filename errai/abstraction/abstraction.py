@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe
 from errai.abstraction.round_buckets import (
     NO_BUCKET,
@@ -93,7 +94,7 @@ class Abstraction:
         hole, public = self.game.deck.parse(hand), self.game.deck.parse(board)
         if len(hole) != num_hole:
             raise UsageError(
-                f"'{hand}' is not a hand of '{self.game.name}': {num_hole} hole cards are allowed"
+                f"A hand of '{self.game.name}' must have {num_hole} cards, not {len(hole)} as '{hand}' has"
             )
         round_index = self.classes.round_of_board(len(public))
         return int(self.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0])
@@ -108,12 +109,7 @@ class Abstraction:
             round_index: from 0.
             player: position.
         """
-        expected = self.game.num_hole_cards + self.classes.num_board_cards(round_index)
-        if cards.ndim != 2 or cards.shape[1] != expected:
-            raise UsageError(
-                f"cards of shape {cards.shape} do not fit round {round_index} of '{self.game.name}': "
-                f"{expected} in a row are allowed"
-            )
+        verify_cards(cards, self.classes, round_index)
         return self._round(round_index, player).of_deals(cards)
 
     def buckets_on_board(self, board: npt.NDArray[np.uint8], player: int = 0) -> npt.NDArray[np.int64]:
@@ -137,8 +133,8 @@ class Abstraction:
         """Refuse a game with other cards."""
         if HandClasses(rules).card_signature() != self.classes.card_signature():
             raise UsageError(
-                f"the abstraction '{self.name}' was made for the cards of '{self.game.name}', "
-                f"which are not those of '{rules.name}'"
+                f"The abstraction '{self.name}' was made for '{self.game.name}', whose cards are not those "
+                f"of '{rules.name}'"
             )
 
     def save(self, folder: str | Path) -> None:
@@ -151,8 +147,7 @@ class Abstraction:
         writer.finish()
 
     def _round(self, round_index: int, player: int) -> RoundBuckets:
-        if player not in (0, 1):
-            raise UsageError(f"player {player} does not exist: positions 0 and 1 do")
+        verify_player(player)
         self.classes.num_board_cards(round_index)  # refuses rounds that do not exist
         return self.rounds[player if self.num_players_described > 1 else 0][round_index]
 

@@ -32,11 +32,12 @@ from errai.abstraction.features.features import DEFAULT_CLUSTERS, BoardSweep, Fe
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.population import Population, all_deals, sampled_deals
+from errai.abstraction.protocol import card_game
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RefinedOchs, RefinedStrength
 from errai.errors import UsageError
+from errai.games.catalogue import Game
 from errai.games.deals import Deals
-from errai.games.rules import PokerRules
 
 MAX_DEALS_IN_A_TABLE = 100_000_000
 DEALS_SAMPLED_A_BUCKET = 20_000
@@ -78,7 +79,7 @@ class BuildOptions:
 
 
 def abstract(
-    game: PokerRules,
+    game: Game | str | Path,
     name: str,
     out: str | Path | None = None,
     *,
@@ -89,16 +90,17 @@ def abstract(
     """Build an abstraction by name, and the features that it needs where the cache has none yet.
 
     Args:
-        game: from `errai.load_game`.
+        game: from `errai.load_game`, or what it takes: a name or the path of an ACPC game file.
         name: such as `IR-KE-KO 169-200-200-200`; see `recipe.py`.
         out: folder to save it in.
         clusters: opponent clusters of OCHS; 8 without it, or as many as there are classes of hole cards.
         options: seed and how much work to put in.
         report: called with what is being done, steps done and steps in all.
     """
-    recipes = parse_recipes(name, game)
+    rules = card_game(game)
+    recipes = parse_recipes(name, rules)
     options = options or BuildOptions()
-    plan = FeaturePlan(game, clusters or min(DEFAULT_CLUSTERS, HandClasses(game).size(0)))
+    plan = FeaturePlan(rules, clusters or min(DEFAULT_CLUSTERS, HandClasses(rules).size(0)))
     features = build_features(plan, options.num_threads, report)
     return build_abstraction(recipes, features, options, out=out, report=report)
 

@@ -13,7 +13,7 @@ How the hands of a round are counted depends on how its buckets are kept (`round
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from errai.abstraction.build import MAX_DEALS_IN_A_TABLE
 from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
+from errai.abstraction.protocol import CardAbstraction
 from errai.abstraction.recipe import Method, Recipe
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RoundBuckets
 from errai.cards.deck import format_cards
@@ -40,24 +41,6 @@ STREETS = {0: "preflop", 3: "flop", 4: "turn", 5: "river"}
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
-
-
-class Buckets(Protocol):
-    """What is asked of an abstraction here; every kind of abstraction has it."""
-
-    @property
-    def game(self) -> PokerRules:
-        """The game that it was made for."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    def num_buckets(self, round_index: int, player: int = 0) -> int:
-        """Return the buckets of a round."""
-
-    def buckets(self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0) -> Any:
-        """Return the bucket of each deal."""
 
 
 class Spread(NamedTuple):
@@ -187,7 +170,7 @@ def _number_bytes(num_buckets: int) -> int:
     return 2 if num_buckets <= 1 << 16 else 4
 
 
-def features_of(abstraction: Buckets) -> Features | None:
+def features_of(abstraction: CardAbstraction) -> Features | None:
     """Return the features that an abstraction was made of; None where the cache does not have them."""
     clusters = getattr(abstraction, "opponent_clusters", None)
     if clusters is None or len(clusters) == 0:
@@ -196,14 +179,14 @@ def features_of(abstraction: Buckets) -> Features | None:
     return Features(plan) if plan.is_complete() else None
 
 
-def round_buckets(abstraction: Buckets, r: int, player: int) -> RoundBuckets | None:
+def round_buckets(abstraction: CardAbstraction, r: int, player: int) -> RoundBuckets | None:
     """Return how the buckets of a round are kept; None for abstractions of another build."""
     if not isinstance(abstraction, Abstraction):
         return None
     return abstraction.rounds[player if abstraction.num_players_described > 1 else 0][r]
 
 
-def is_by_class(abstraction: Buckets, r: int, player: int = 0) -> bool:
+def is_by_class(abstraction: CardAbstraction, r: int, player: int = 0) -> bool:
     """Return whether a bucket is a table's entry, or the number, of a class of hands."""
     kept = round_buckets(abstraction, r, player)
     if isinstance(kept, ClassTable):
@@ -214,7 +197,7 @@ def is_by_class(abstraction: Buckets, r: int, player: int = 0) -> bool:
 
 
 def occupancy(
-    abstraction: Buckets, r: int, player: int = 0, features: Features | None = None, seed: int = 0
+    abstraction: CardAbstraction, r: int, player: int = 0, features: Features | None = None, seed: int = 0
 ) -> Occupancy:
     """Count how full the buckets of a round are.
 
@@ -252,7 +235,7 @@ def occupancy(
 
 
 def members(
-    abstraction: Buckets,
+    abstraction: CardAbstraction,
     r: int,
     bucket: int,
     player: int = 0,

@@ -50,6 +50,7 @@ from errai.abstraction.abstraction import (
 )
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.public import _abstraction as kernels
 from errai.array_file import read_array, write_array, write_text
 from errai.cards.deck import format_cards
@@ -173,7 +174,7 @@ class PublicAbstraction:
 
     def num_buckets(self, round_index: int, player: int = 0) -> int:
         """Return the number of buckets of a round, over all clusters."""
-        self._verify_player(player)
+        verify_player(player)
         if round_index < self.special_round:
             return self.classes.size(round_index)
         self.classes.num_board_cards(round_index)  # refuses rounds that do not exist
@@ -183,7 +184,9 @@ class PublicAbstraction:
         """Return the bucket of a hand on a board, both as text, the board in dealt order."""
         num_hole = self.game.num_hole_cards
         if (num_given := len(self.game.deck.parse(hand))) != num_hole:
-            raise UsageError(f"'{hand}' has {num_given} cards: a hand of '{self.game.name}' has {num_hole}")
+            raise UsageError(
+                f"A hand of '{self.game.name}' must have {num_hole} cards, not {num_given} as '{hand}' has"
+            )
         cards = self.game.deck.parse(hand + board)  # together, so that bare ranks become different cards
         buckets = self.buckets_on_board(np.array(cards[num_hole:], dtype=np.uint8), player)
         return int(buckets[self.game.deck.hand_index(cards[:num_hole])])
@@ -195,7 +198,7 @@ class PublicAbstraction:
             board: uint8[b], rounds in dealt order.
             player: whose buckets; both players have the same.
         """
-        self._verify_player(player)
+        verify_player(player)
         board = np.ascontiguousarray(board, dtype=np.uint8)
         round_index = self.classes.round_of_board(len(board))
         self.game.deck.verify(board.tolist())
@@ -237,7 +240,8 @@ class PublicAbstraction:
             round_index: the round.
             player: whose buckets; both players have the same.
         """
-        self._verify_player(player)
+        verify_player(player)
+        verify_cards(cards, self.classes, round_index)
         num_hole = self.game.num_hole_cards
         classes = self.classes.index(cards, round_index)  # refuses whatever is no deal
         if round_index < self.special_round:
@@ -326,10 +330,6 @@ class PublicAbstraction:
         high, low = position.max(axis=1), position.min(axis=1)
         numbers: Numbers = high * (high - 1) // 2 + low
         return numbers
-
-    def _verify_player(self, player: int) -> None:
-        if player not in (0, 1):
-            raise UsageError(f"player {player} does not exist: 0 and 1 are allowed")
 
 
 def padded(rows: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
