@@ -87,7 +87,7 @@ def start_workers(num_threads: int | None) -> Iterator[Workers]:
     if num_threads is None:
         num_threads = num_cores()
     if num_threads < 1:
-        raise UsageError(f"{num_threads} threads are impossible: 1 or more are allowed")
+        raise UsageError(f"num_threads must be 1 or more, not {num_threads}")
     pool = ThreadPoolExecutor(num_threads, thread_name_prefix="errai-rows")
     try:
         yield Workers(pool, num_threads)

@@ -77,13 +77,13 @@ class Buckets:
                     raise UsageError(f"A bucketed round must be 0 to {cells.num_rounds - 1}, not {r}")
                 if buckets.shape != (cells.num_cells(player, r),):
                     raise UsageError(
-                        f"Expected {cells.num_cells(player, r):,} buckets, one for each cell, in round {r} of "
-                        f"player {player}, not an array of shape {buckets.shape}"
+                        f"Expected {cells.num_cells(player, r):,} buckets, one for each cell, in round {r} "
+                        f"of player {player}, not an array of shape {buckets.shape}"
                     )
                 if buckets.min() < 0 or buckets.max() >= self.num_buckets(r, player):
                     wrong = buckets.min() if buckets.min() < 0 else buckets.max()
                     raise UsageError(
-                        f"A bucket of round {r} must be 0 to {self.num_buckets(r, player) - 1}, not {wrong}"
+                        f"Buckets of round {r} must be 0 to {self.num_buckets(r, player) - 1}, not {wrong}"
                     )
 
 
