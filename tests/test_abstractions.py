@@ -1,6 +1,7 @@
 """Abstractions of whole small games: recipes, recall, symmetry, files; and the full deck, slowly."""
 
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -101,25 +102,36 @@ def test_nesting_is_that_of_the_thesis() -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("IR-XX-KO 169-9-9-9", "'XX' is not a feature to cluster by: C, HS, PHS, KE, KO, PA are allowed"),
-        ("IR-KE-KO 169-2000000-9-9", "2,000,000 buckets are impossible in round 1 of 'limit-holdem': 1 to"),
-        ("IR-KE-KO 169-0-9-9", "0 buckets are impossible in round 1"),
-        ("IR-KE-KO 169-9-9", "'169-9-9' has 3 sizes, where 'limit-holdem' has 4 rounds"),
-        ("XR-KE-KO 169-9-9-9", "'XR' is not a kind of recall"),
-        ("IR-KE-KO 169-9-9-x", "'x' is not a number of buckets"),
-        ("IR-KE-KO", "is not an abstraction's name"),
-        ("IR-KE-KO 169-5x2-9-9", "'5x2' nests"),
-        ("IR-KE-KO-KE 169-9-9-9", "names 3 methods"),
+        ("IR-XX-KO 169-9-9-9", "Unknown method 'XX': expected one of C, HS, PHS, KE, KO, PA"),
+        (
+            "IR-KE-KO 169-2000000-9-9",
+            "in round 1 of 'limit-holdem' must be 1 to 1,286,792, the number of its hands, not 2,000,000",
+        ),
+        ("IR-KE-KO 169-0-9-9", "of its hands, not 0"),
+        ("IR-KE-KO 169-9-9", "Expected 4 sizes, one for each round of 'limit-holdem', not 3 as in '169-9-9'"),
+        ("XR-KE-KO 169-9-9-9", "Unknown recall 'XR': expected PR, IR, or a letter P or I"),
+        ("IR-KE-KO 169-9-9-x", "Invalid size 'x': expected a number of buckets, such as 200, 5x2 or C"),
+        ("IR-KE-KO", "Invalid name of an abstraction 'IR-KE-KO'"),
+        ("IR-KE-KO 169-5x2-9-9", "The size '5x2' nests"),
+        ("IR-KE-KO-KE 169-9-9-9", "or 4, one for each round, not 3 as in 'KE-KO-KE'"),
         ("IR-KE-PA 169-9-9-9", "round 3 is the last"),
-        ("PR-PA-KO 169-9-9-9", "PA in round 1 needs round 2 clustered alone"),
-        ("PIII-KE-KO 9-9-9-9", "round 0 has nothing to recall"),
-        ("IR-KE-KO 169-99999999999-9-9", "buckets are too many"),
+        ("PR-PA-KO 169-9-9-9", "PA in round 1 must have a round 2 clustered alone"),
+        ("PIII-KE-KO 9-9-9-9", "Round 0 cannot recall"),
+        ("IR-KE-KO 169-99999999999-9-9", "The size '99999999999' must be at most 2,147,483,647"),
+        ("IR-PHS 169-2147483647-5-5", "must be 1 to 1,286,792, the number of its hands, not 2,147,483,647"),
+        ("PR-PHS 169-5-2147483647-5", "in round 2 of 'limit-holdem' must be 1 to 55,190,538, the number"),
+        (f"IR-PHS 169-{'9' * 5000}-5-5", f"The size '{'9' * 60}...' must be at most 2,147,483,647"),
+        (f"IR-PHS 169-5x{'9' * 5000}-5-5", f"The size '5x{'9' * 58}...' must be at most 2,147,483,647"),
+        ("IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9", "not 3"),
     ],
 )
 def test_bad_names(name: str, sentence: str) -> None:
+    began = perf_counter()
     with pytest.raises(UsageError) as caught:
-        Recipe.parse(name, rules_of("limit-holdem"))
+        parse_recipes(name, rules_of("limit-holdem"))
     assert sentence in str(caught.value)
+    assert len(str(caught.value)) < 250, "one sentence"
+    assert perf_counter() - began < 1, "bounds are checked before anything is computed"
 
 
 def test_percentiles_against_the_twin() -> None:
@@ -257,7 +269,7 @@ def test_large_last_rounds_are_refined_as_a_table_would(
     ):
         table = build(some, name, restarts=3)
         with monkeypatch.context() as patch:
-            patch.setattr("errai.abstraction.build.MAX_DEALS_IN_A_TABLE", 5000)
+            patch.setattr("errai.abstraction.methods.method.MAX_DEALS_IN_A_TABLE", 5000)
             refined = build(some, name, restarts=3)
         assert (table.rounds[0][2].kind, refined.rounds[0][2].kind) == ("deals", kind)
         assert refined.num_buckets(2) == table.num_buckets(2)

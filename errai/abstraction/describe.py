@@ -19,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
-from errai.abstraction.build import MAX_DEALS_IN_A_TABLE
-from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, FeaturePlan, Features
+from errai.abstraction.build import table_bytes as table_bytes
+from errai.abstraction.features.features import DEFAULT_CLUSTERS, NUM_BINS, OCHS_SCALE, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
 from errai.abstraction.protocol import CardAbstraction
-from errai.abstraction.recipe import Method, Recipe
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RoundBuckets
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
@@ -145,37 +144,14 @@ def find_round(rules: PokerRules, text: str) -> int:
     raise UsageError(f"'{text}' is not a round of '{rules.name}': {allowed} are allowed")
 
 
-def table_bytes(recipe: Recipe, plan: FeaturePlan) -> tuple[int, ...]:
-    """Return how large the table of each round will be: 2 or 4 bytes for every class or canonical deal."""
-    deals = Deals(recipe.rules)
-    sizes, before = [], 1
-    for r, one in enumerate(recipe.rounds):
-        if one.method is Method.CANONICAL:
-            sizes.append(0)
-            before = deals.num_rows(r)
-            continue
-        num_rows = deals.num_rows(r) if one.recall else plan.classes.size(r)
-        in_all = before * one.num_buckets if one.recall else one.num_buckets
-        if not one.recall or num_rows <= MAX_DEALS_IN_A_TABLE:
-            sizes.append(num_rows * _number_bytes(in_all))
-        elif one.method is Method.OPPONENT_CLUSTERS:
-            sizes.append(in_all * 2 * plan.num_clusters + 8 * before)
-        else:
-            sizes.append(before * (plan.max_strength + 1) * _number_bytes(one.num_buckets))
-        before = in_all
-    return tuple(sizes)
-
-
-def _number_bytes(num_buckets: int) -> int:
-    return 2 if num_buckets <= 1 << 16 else 4
-
-
 def features_of(abstraction: CardAbstraction) -> Features | None:
     """Return the features that an abstraction was made of; None where the cache does not have them."""
     clusters = getattr(abstraction, "opponent_clusters", None)
-    if clusters is None or len(clusters) == 0:
+    if clusters is None:
         return None
-    plan = FeaturePlan(abstraction.game, int(clusters.max()) + 1)
+    # Made without OCHS: the features are found as they are built where nobody says how many clusters.
+    default = min(DEFAULT_CLUSTERS, HandClasses(abstraction.game).size(0))
+    plan = FeaturePlan(abstraction.game, int(clusters.max()) + 1 if len(clusters) else default)
     return Features(plan) if plan.is_complete() else None
 
 

@@ -9,9 +9,9 @@
    their nearest centres, and Lloyd's steps are taken over all of them.
 
 What a distance is, how the nearest centre is found and what a mean is, a `Space` says: `kmeans.py` has that
-of rows under L1 and L2, `potential_aware.py` that of distributions under the earth mover's distance. Costs are
-sums of integers, chunks are cut alike for any number of threads and their results come back in order, so the
-same seed gives the same bytes on any number of threads.
+of rows under L1 and L2, `potential_aware.py` that of distributions under the earth mover's distance.
+Costs are sums of integers, chunks are cut alike for any number of threads and their results come back in
+order, so the same seed gives the same bytes on any number of threads.
 """
 
 from abc import ABC, abstractmethod
