@@ -9,11 +9,11 @@ from naive import abstraction_buckets as naive
 
 import errai
 from errai.abstraction import _round_buckets
-from errai.abstraction.abstraction import Abstraction
+from errai.abstraction.abstraction import Abstraction, RoundFactory
 from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.clustering.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.features.build import build_features
-from errai.abstraction.features.features import FeaturePlan, Features
+from errai.abstraction.features.features import BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
 from errai.abstraction.public.build import build_public_abstraction
@@ -175,6 +175,48 @@ def test_nearest_in_group_against_the_twin() -> None:
     _round_buckets.nearest_in_group(rows, group, centres, num_centres, found)
     expected = naive.nearest_in_group(rows.tolist(), group.tolist(), centres.tolist(), num_centres.tolist())
     assert found.tolist() == expected
+
+
+def test_the_lowest_of_equally_near_centres_of_a_group() -> None:
+    """The row 5 lies between 4 and 6, whichever comes first; in group 1 the third of equals is not in use."""
+    rows, group = np.array([[5], [5], [9]], dtype=np.uint16), np.array([0, 1, 1])
+    centres = np.array([[[9], [6], [4]], [[4], [6], [9]]], dtype=np.uint16)
+    found = np.empty(3, dtype=np.int64)
+    _round_buckets.nearest_in_group(rows, group, centres, np.array([3, 2]), found)
+    assert found.tolist() == [1, 3, 4]
+
+
+def test_an_opponent_cluster_without_hands_keeps_its_column(features: dict[str, Features]) -> None:
+    """Four clusters, the last of them empty: rows have four columns, as the centres have."""
+    some = features["rhode-island"]
+    clusters = np.minimum(some.opponent_clusters, 2).astype(np.uint16)
+    parent = build(some, "IR-HS-HS 13-4-2").rounds[0][1]
+    rng = np.random.default_rng(5)
+    centres = rng.integers(3500, size=(parent.num_buckets, 3, 4)).astype(np.uint16)
+    num_centres = np.full(parent.num_buckets, 3)
+    factory = RoundFactory(some.plan.rules, clusters)
+    arrays = {"centres": centres, "num-centres": num_centres}
+    made = factory.make("ochs", 2, arrays, 3 * parent.num_buckets, [parent, parent])
+    deals = random_deals(some.classes, 2, 500, rng)
+    sweep = BoardSweep(some.classes, clusters, 4)
+    expected = []
+    for deal, p in zip(deals, parent.of_deals(np.ascontiguousarray(deals[:, :2])).tolist(), strict=True):
+        row = sweep.features(deal[1:]).ochs[some.plan.rules.deck.hand_index(deal[:1].tolist())]
+        expected += naive.nearest_in_group([row.tolist()], [p], centres.tolist(), num_centres.tolist())
+    assert made.of_deals(deals).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["PR-PHS-PHS 4-2x2-3", "IIP-KO-KE 13-30-3", "IR-C-KO 13-325-9"])
+def test_saved_recipes_are_the_recipes(features: dict[str, Features], tmp_path: Path, name: str) -> None:
+    built = build(features["rhode-island"], name, restarts=1, max_iterations=1)
+    built.save(tmp_path / "a")
+    loaded = errai.load_abstraction(tmp_path / "a")
+    assert isinstance(loaded, Abstraction)
+    assert loaded.recipes == built.recipes
+    assert [one.recall for one in loaded.recipes[0].rounds] == [one.recall for one in built.recipes[0].rounds]
+    assert loaded.name == built.name == name
+    letters = {"PR": "IPP", "IIP": "IIP", "IR": "III"}[name.split("-")[0]]
+    assert "".join("P" if one.recall else "I" for one in loaded.recipes[0].rounds) == letters
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,21 @@ def test_nearest_centres_agree_with_their_twin(seed, num_centres, num_columns, l
     assert found.tolist() == expected
 
 
+@pytest.mark.parametrize("num_far", [0, 40])
+def test_the_lowest_of_equally_near_centres(num_far):
+    """Both centres are 5 from the row; many others with sums in between make the first look miss them."""
+    far = [[1000 - i, 1000 + i] for i in range(100, 100 + num_far)]
+    centres = np.array([[997, 996], *far, [1003, 1004]], dtype=np.uint16)  # sums ascend: 1993, 2000.., 2007
+    rows = np.array([[1000, 1000], [1003, 1004]], dtype=np.uint16)
+    tables = ClusterTables(np.zeros(0, dtype=np.int32), {}, centres, ())
+    found = np.empty(2, dtype=np.int64)
+    scratch = np.empty(len(centres), dtype=np.int32)
+    _public_abstraction.nearest_centres(
+        padded(rows), np.ones(2, dtype=bool), tables.centre_columns, tables.centre_sums, 0, scratch, found
+    )
+    assert found.tolist() == [0, num_far + 1]
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2), st.integers(0, 5))
 def test_renamed_hands_are_looked_up(seed, num_hole, num_board):

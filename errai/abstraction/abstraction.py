@@ -253,10 +253,6 @@ class RoundFactory:
         self._clusters = opponent_clusters
 
     @cached_property
-    def _sweep(self) -> BoardSweep:
-        return BoardSweep(self._classes, self._clusters, int(self._clusters.max()) + 1)
-
-    @cached_property
     def _sweep_of_strength(self) -> BoardSweep:
         return BoardSweep(self._classes, None, 0)
 
@@ -285,8 +281,10 @@ class RoundFactory:
             parts = num_buckets // earlier[-1].num_buckets
             sweep = self._sweep_of_strength
             return RefinedStrength(earlier[-1], num_parent_cards, num_hole, sweep, children, parts)
+        # A centre has a column for each opponent cluster, those without a hand included.
+        sweep = BoardSweep(self._classes, self._clusters, arrays["centres"].shape[2])
         return RefinedOchs(
-            earlier[-1], num_parent_cards, num_hole, self._sweep, arrays["centres"], arrays["num-centres"]
+            earlier[-1], num_parent_cards, num_hole, sweep, arrays["centres"], arrays["num-centres"]
         )
 
 

@@ -78,7 +78,7 @@ def compare_round(
         seed: of them.
     """
     if num_deals < 2:
-        raise UsageError(f"{num_deals} deals are too few to compare: 2 or more are allowed")
+        raise UsageError(f"The number of deals to compare must be 2 or more, not {num_deals}")
     classes = HandClasses(first.game)
     if classes.card_signature() != HandClasses(second.game).card_signature():
         raise UsageError(

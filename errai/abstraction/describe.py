@@ -140,8 +140,8 @@ def find_round(rules: PokerRules, text: str) -> int:
     for r in range(rules.num_rounds):
         if text.lower() in (str(r), round_name(rules, r).partition("(")[2].rstrip(")") or str(r)):
             return r
-    allowed = ", ".join(round_name(rules, r) for r in range(rules.num_rounds))
-    raise UsageError(f"'{text}' is not a round of '{rules.name}': {allowed} are allowed")
+    valid = ", ".join(round_name(rules, r) for r in range(rules.num_rounds))
+    raise UsageError(f"'{text}' is not a round of '{rules.name}': expected one of {valid}")
 
 
 def features_of(abstraction: CardAbstraction) -> Features | None:
@@ -233,7 +233,7 @@ def members(
     if not 0 <= bucket < num_buckets:
         raise UsageError(
             f"bucket {bucket} does not exist in round {round_name(rules, r)} of '{abstraction.name}': "
-            f"0 to {num_buckets - 1:,} are allowed"
+            f"it must be 0 to {num_buckets - 1:,}"
         )
     classes, deals = HandClasses(rules), Deals(rules)
     kept = round_buckets(abstraction, r, player)
