@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from errai.abstraction.build import abstract as abstract
     from errai.abstraction.load import load_abstraction as load_abstraction
+    from errai.abstraction.own import abstraction_from_function as abstraction_from_function
+    from errai.abstraction.public.abstract import abstract_public as abstract_public
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
@@ -32,6 +34,8 @@ _HOMES = {
     "UpdateRule": "errai.solvers.update_rules",
     "UsageError": "errai.errors",
     "abstract": "errai.abstraction.build",
+    "abstract_public": "errai.abstraction.public.abstract",
+    "abstraction_from_function": "errai.abstraction.own",
     "load_abstraction": "errai.abstraction.load",
     "load_game": "errai.games.catalogue",
     "best_response": "errai.response.exploitability",

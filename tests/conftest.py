@@ -70,6 +70,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, features: "Features") -> P
     """A folder with saved abstractions: imperfect, perfect, asymmetric, refined, leduc."""
     from errai.abstraction import build
     from errai.abstraction.features.features import FeaturePlan, Features
+    from errai.abstraction.methods import method
     from errai.abstraction.recipe import parse_recipes
 
     home = tmp_path_factory.mktemp("abstractions")
@@ -77,9 +78,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory, features: "Features") -> P
     for folder, name in (("imperfect", IMPERFECT), ("perfect", PERFECT), ("asymmetric", ASYMMETRIC)):
         build.build_abstraction(parse_recipes(name, rules), features, out=home / folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "MAX_DEALS_IN_A_TABLE", 1000)
-        patch.setattr(build, "MIN_DEALS_SAMPLED", 10_000)
-        patch.setattr(build, "MAX_DEALS_SAMPLED", 10_000)
+        patch.setattr(method, "MAX_DEALS_IN_A_TABLE", 1000)
+        patch.setattr(method, "MIN_DEALS_SAMPLED", 10_000)
+        patch.setattr(method, "MAX_DEALS_SAMPLED", 10_000)
         build.build_abstraction(parse_recipes("IIP-KE-KO 5-6-3", rules), features, out=home / "refined")
     leduc = Features(FeaturePlan(errai.load_game("leduc"), 3))
     build.build_abstraction(parse_recipes("PR-HS-HS 2-2", leduc.plan.rules), leduc, out=home / "leduc")

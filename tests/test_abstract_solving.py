@@ -107,15 +107,17 @@ def test_full_tells_every_hand_apart() -> None:
 
 @pytest.mark.parametrize("name", ["", "JQ", "J.Q.K.A", "JQ..K", "JJ.QK", "[QK]"])
 def test_names_that_mean_nothing(name: str) -> None:
-    with pytest.raises(UsageError, match=r"is not an abstraction of Leduc hold'em: .* or 'full' are allowed"):
+    with pytest.raises(UsageError, match=r"Unknown abstraction of Leduc hold'em .*: expected .* or 'full'"):
         leduc_abstraction(name)
 
 
 def test_cards_and_rounds_that_leduc_does_not_have() -> None:
     abstraction = leduc_abstraction("JQ.K")
-    with pytest.raises(UsageError, match="round 2 does not exist in 'leduc': 0 or 1 is allowed"):
+    with pytest.raises(UsageError, match=r"round 2 .*'leduc'"):
         abstraction.num_buckets(2)
-    with pytest.raises(UsageError, match=r"cards of shape \(1, 3\) do not fit round 1: 2 in a row"):
+    with pytest.raises(
+        UsageError, match=r"Expected 2 cards in each row in round 1 of 'leduc', not .* \(1, 3\)"
+    ):
         abstraction.buckets(np.zeros((1, 3), dtype=np.uint8), 1)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round of 'leduc'"):
         abstraction.bucket("J", "QK")
@@ -159,7 +161,7 @@ def test_a_round_that_loses_nothing_stays_as_it_is() -> None:
 
 def test_an_abstraction_of_other_cards_is_refused() -> None:
     tree = PublicTree.of(RHODE_ISLAND)
-    with pytest.raises(UsageError, match=r"'\[JQ.K\]' is one of 'leduc', whose cards are not those"):
+    with pytest.raises(UsageError, match=r"'\[JQ.K\]' was made for 'leduc', whose cards are not those"):
         tree.abstracted_by(leduc_abstraction("JQ.K"))
 
 
@@ -169,7 +171,7 @@ def test_buckets_beyond_their_number_are_refused() -> None:
         def num_buckets(self, round_index: int, player: int = 0) -> int:
             return 2
 
-    with pytest.raises(UsageError, match=r"'random' has buckets 0 to 3 in round .: 0 to 1 are allowed"):
+    with pytest.raises(UsageError, match=r"'random' gives buckets 0 to 3 in round .: they must be 0 to 1"):
         PublicTree.of(LEDUC).abstracted_by(Wrong(LEDUC, 4, seed=2))
     with pytest.raises(UsageError, match="expected one abstraction, or one for each of 2 positions, not 3"):
         PublicTree.of(LEDUC).abstracted_by((None, None, None))  # type: ignore[arg-type]

@@ -13,11 +13,11 @@ import pytest
 
 import errai
 from errai import workers
-from errai.abstraction import build as build_module
 from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
+from errai.abstraction.methods import method
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
@@ -229,9 +229,9 @@ def test_a_last_round_too_large_for_a_table(
     tmp_path: Path, features: Features, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Refined when it is looked up: files hold what the builder had."""
-    monkeypatch.setattr(build_module, "MAX_DEALS_IN_A_TABLE", 1000)
-    monkeypatch.setattr(build_module, "MIN_DEALS_SAMPLED", 10_000)
-    monkeypatch.setattr(build_module, "MAX_DEALS_SAMPLED", 10_000)
+    monkeypatch.setattr(method, "MAX_DEALS_IN_A_TABLE", 1000)
+    monkeypatch.setattr(method, "MIN_DEALS_SAMPLED", 10_000)
+    monkeypatch.setattr(method, "MAX_DEALS_SAMPLED", 10_000)
     cards = features.classes.unindex(np.arange(0, features.classes.size(2), 37), 2)
     for name in ("IIP-KE-KO 5-6-3", "IIP-KE-HS 5-6-3"):
         recipes = parse_recipes(name, features.plan.rules)

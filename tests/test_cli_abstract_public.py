@@ -69,10 +69,10 @@ def test_json(home: Path, run_errai: RunErrai) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--public", "14"], "14 clusters of 13 boards: 1 to 13 are allowed"),
+        (["--public", "14"], "The number of public clusters must be 1 to 13, one for each board, not 14"),
         (["--buckets", "x"], "'x' are not sizes: a number, or one for each round such as '500-400-300'"),
-        (["--buckets", "5-5-5"], "2 numbers of 1 to 65535 are allowed"),
-        (["--round", "0"], "round 0"),
+        (["--buckets", "5-5-5"], "must be 2 numbers from 1 to 65535, not 5, 5, 5"),
+        (["--round", "0"], "that deals public cards, not 0"),
         (["--threads", "0"], "0 threads are impossible"),
     ],
 )

@@ -11,7 +11,7 @@ from naive import abstraction_kmeans as naive
 from scipy.stats import wasserstein_distance
 
 from errai import workers
-from errai.abstraction.clustering import kmeans, nearest
+from errai.abstraction.clustering import _kmeans, kmeans, lloyd, nearest
 from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.errors import UsageError
 
@@ -43,12 +43,14 @@ def realistic(metric: Metric, num_rows: int, seed: int) -> np.ndarray:
     return histograms(num_rows, seed) if metric is Metric.L1 else strengths(num_rows, seed)
 
 
-def first_centres(points, weights, num_clusters: int, metric: Metric, seed: int) -> np.ndarray:
+def first_centres(
+    points, weights, num_clusters: int, metric: Metric, seed: int, restart: int = 0
+) -> np.ndarray:
     """The centres before the first step; surplus ones repeat the first, as documented."""
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0,))))
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(restart,))))
     sample = np.arange(len(points))
-    if len(points) > kmeans.SEEDING_ROWS_PER_CENTRE * num_clusters:
-        num_to_seed = kmeans.SEEDING_ROWS_PER_CENTRE * num_clusters
+    if len(points) > lloyd.SEEDING_ROWS_PER_CENTRE * num_clusters:
+        num_to_seed = lloyd.SEEDING_ROWS_PER_CENTRE * num_clusters
         sample = np.sort(rng.choice(len(points), num_to_seed, replace=False, shuffle=False))
     chosen = naive.seeds(points[sample], weights[sample], rng.random(num_clusters), metric.value)
     return points[sample[chosen + [chosen[0]] * (num_clusters - len(chosen))]]
@@ -97,6 +99,61 @@ def test_assign_as_plain_for_any_centres_and_guesses(problem, seed, guess):
     np.testing.assert_array_equal(distances, plain_distances)
     assert (labels.dtype, distances.dtype) == (np.int32, np.uint32)
     assert num_distances >= len(points)
+
+
+SPACES = [(Metric.L1, 1), (Metric.L1, nearest.MIN_COLUMNS_TO_BOUND), (Metric.L2, 1)]
+
+
+def lines(*values: int, num_columns: int = 1) -> np.ndarray:
+    """Rows on a line, all columns alike; under L1 the lower bound of a distance is then the distance."""
+    return np.repeat(np.array(values, dtype=np.uint16)[:, None], num_columns, axis=1)
+
+
+@pytest.mark.parametrize(("metric", "num_columns"), SPACES)
+@pytest.mark.parametrize("num_neighbours", [0, 512])
+def test_the_lowest_of_equally_near_centres(metric, num_columns, num_neighbours, monkeypatch):
+    """A row in the middle of two centres, whichever is guessed: in the walk of the list, and among all."""
+    monkeypatch.setattr(nearest, "MAX_NEIGHBOURS", num_neighbours)
+    middle, centres = lines(5, num_columns=num_columns), lines(4, 6, num_columns=num_columns)
+    for guess in (0, 1):
+        for pair in (centres, centres[::-1]):
+            assert assign(middle, pair, metric, labels=np.array([guess]), num_threads=1)[0].tolist() == [0]
+    assert assign(middle, centres, metric, num_threads=1)[0].tolist() == [0]
+
+
+@pytest.mark.parametrize(("metric", "num_columns"), SPACES)
+def test_the_lowest_of_equally_near_centres_where_rows_look_around(metric, num_columns, monkeypatch):
+    """The row before left centre 3 as the start; its short list does not reach, so entries are tried."""
+    monkeypatch.setattr(nearest, "MAX_NEIGHBOURS", 1)
+    rows, centres = lines(6, 5, num_columns=num_columns), lines(100, 101, 4, 6, num_columns=num_columns)
+    assert assign(rows, centres, metric, num_threads=1)[0].tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(("metric", "num_columns"), SPACES)
+def test_a_centre_twice_as_far_from_the_guess_as_the_row_is_looked_at(metric, num_columns):
+    """The guess is 500 from the row, the nearest centre 499 beyond it: a gap of just less than 2 radii."""
+    rows, centres = lines(500, num_columns=num_columns), lines(0, 999, num_columns=num_columns)
+    labels, distances, _ = assign(rows, centres, metric, labels=np.array([0]), num_threads=1)
+    assert labels.tolist() == [1]
+    assert distances.tolist() == [499 * num_columns if metric is Metric.L1 else 499**2]
+
+
+@both_metrics
+def test_a_new_centre_twice_as_far_from_the_old_as_the_row_is_looked_at(metric):
+    """k-means++ prunes by twice the distance, which is four times the square of it."""
+    squared = metric is Metric.L2
+    points = nearest.padded_rows(lines(0, 500, 999))
+    weights, distances = np.ones(3, dtype=np.int64), np.empty(3, dtype=np.int32)
+    _kmeans.start_seeding(points, 0, squared, distances)
+    masses, labels = np.empty(1, dtype=np.int64), np.zeros(3, dtype=np.int32)
+    _kmeans.sum_masses(weights, distances, squared, 0, masses)
+    assert masses.tolist() == [500**2 + 999**2]
+    chosen, uniforms, gaps = np.zeros(2, dtype=np.int64), np.array([0.0, 0.9]), np.empty(2, dtype=np.int64)
+    _kmeans.seed_centres(points, weights, uniforms, 1, 2, squared, 0, chosen, labels, distances, masses, gaps)
+    assert chosen.tolist() == [0, 2]
+    assert labels.tolist() == [0, 1, 1]
+    assert distances.tolist() == [0, 499**2 if squared else 499, 0]
+    assert masses.tolist() == [499**2]
 
 
 @needs_jit
@@ -176,6 +233,21 @@ def test_seed_and_restarts():
     assert several.num_distances > runs[0].num_distances
 
 
+def test_each_restart_starts_elsewhere_and_the_cheapest_is_kept():
+    """Three starts of one seed, each as its own naive run; the second, which is the cheapest, is returned."""
+    points, weights = strengths(60, 7), np.ones(60, dtype=np.int64)
+    runs = []
+    for restart in range(3):
+        start = first_centres(points, weights, 5, Metric.L2, 1, restart)
+        runs.append(naive.lloyd(points, weights, start, Metric.L2.value, 50))
+    costs = [run[2] for run in runs]
+    assert len(set(costs)) == 3
+    assert costs.index(min(costs)) == 1
+    found = cluster(points, weights, 5, Metric.L2, seed=1, restarts=3, num_threads=1)
+    np.testing.assert_array_equal(found.centres, runs[1][0])
+    assert found.iterations == runs[1][3]
+
+
 def test_optimum_on_a_line():
     """Three clumps: the optimum is known, and several starts find it."""
     points = np.array([[10], [11], [12], [500], [502], [504], [3000], [3001]], dtype=np.uint16)
@@ -231,14 +303,14 @@ def test_fewer_different_rows_than_clusters(metric):
 def test_empty_centres_move_to_the_farthest_rows():
     points = np.array([[0], [1], [2], [90], [90], [50], [2]], dtype=np.uint16)
     distances = np.array([0, 1, 2, 40, 40, 40, 2], dtype=np.int32)
-    assert kmeans._farthest_rows(points, distances, 9).ravel().tolist() == [90, 50, 2, 1]
-    assert kmeans._farthest_rows(points, distances, 1).ravel().tolist() == [90]
+    assert lloyd.farthest_rows(points, distances, 9).ravel().tolist() == [90, 50, 2, 1]
+    assert lloyd.farthest_rows(points, distances, 1).ravel().tolist() == [90]
     sums = np.array([[3], [0], [0]])
     moved = kmeans._moved_centres(
         np.array([[7], [8], [9]], dtype=np.uint16),
         sums,
         np.array([2, 0, 0]),
-        lambda wanted: kmeans._farthest_rows(points, distances, wanted)[:1],
+        lambda wanted: lloyd.farthest_rows(points, distances, wanted)[:1],
     )
     assert moved.ravel().tolist() == [2, 90, 9]  # 1.5 rounds up; one row for two empty centres
 
@@ -324,56 +396,60 @@ ONES = np.ones(10, dtype=np.uint16)
     [
         (
             lambda: cluster(POINTS, ONES, 11, Metric.L1),
-            "11 clusters for 10 rows: 1 to 10 clusters are allowed",
+            "The number of clusters must be 1 to 10, one for each row, not 11",
         ),
-        (lambda: cluster(POINTS, ONES, 0, Metric.L1), "0 clusters for 10 rows: 1 to 10 clusters are allowed"),
-        (lambda: cluster(POINTS, ONES, 2, Metric.L1, restarts=0), "restarts is 0: 1 or more are allowed"),
+        (
+            lambda: cluster(POINTS, ONES, 0, Metric.L1),
+            "The number of clusters must be 1 to 10, one for each row, not 0",
+        ),
+        (lambda: cluster(POINTS, ONES, 2, Metric.L1, restarts=0), "restarts must be 1 or more, not 0"),
         (
             lambda: cluster(POINTS, ONES, 2, Metric.L1, max_iterations=-1),
-            "max_iterations is -1: 0 or more are allowed",
+            "max_iterations must be 0 or more, not -1",
         ),
         (
             lambda: cluster(POINTS, ONES, 2, Metric.L1, num_threads=0),
             "the number of threads must be 1 or more, not 0",
         ),
+        (lambda: cluster(POINTS, ONES, 2, Metric.L1, seed=-1), "seed must be 0 or more, not -1"),
         (
             lambda: cluster(POINTS, ONES[1:], 2, Metric.L1),
-            "weights are uint16[9]: 10 integers, one a row, are needed",
+            "Weights must be 10 integers, one for each row, not uint16[9]",
         ),
         (
             lambda: cluster(POINTS, ONES * 0.5, 2, Metric.L1),
-            "weights are float64[10]: 10 integers, one a row, are needed",
+            "Weights must be 10 integers, one for each row, not float64[10]",
         ),
-        (lambda: cluster(POINTS, ONES * 0, 2, Metric.L1), "a weight is 0: weights are 1 or more"),
+        (lambda: cluster(POINTS, ONES * 0, 2, Metric.L1), "Weights must be 1 or more, not 0"),
         (
             lambda: cluster(POINTS.astype(np.int64), ONES, 2, Metric.L1),
-            "rows are int64[10, 2]: uint16 with 2 columns are needed",
+            "Rows must be uint16 with 2 columns, not int64[10, 2]",
         ),
         (
             lambda: cluster(POINTS + np.uint16(60_000), ONES, 2, Metric.L2),
-            "values up to 60019 in 2 columns are too large: L2 distances must stay below 2^31, and their "
+            "Values up to 60019 in 2 columns are too large: L2 distances must stay below 2^31, and their "
             "weighted sum below 2^62",
         ),
         (
             lambda: assign(POINTS, POINTS[:, :1], Metric.L1),
-            "rows are uint16[10, 2]: uint16 with 1 columns are needed",
+            "Rows must be uint16 with 1 columns, not uint16[10, 2]",
         ),
-        (lambda: assign(POINTS, POINTS[:0], Metric.L1), "0 centres were given: 1 or more are allowed"),
+        (lambda: assign(POINTS, POINTS[:0], Metric.L1), "The number of centres must be 1 or more, not 0"),
         (
             lambda: assign(POINTS, POINTS[:3], Metric.L1, labels=np.full(10, 3)),
-            "guessed labels of shape (10,) do not fit: 10 numbers from 0 to 2 are allowed",
+            "Guessed labels must be 10 numbers from 0 to 2, which these of shape (10,) are not",
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, sample_size=4),
-            "sample_size is 4: the 5 clusters need at least as many rows",
+            "sample_size must be at least 5, a row for each cluster, not 4",
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 3, 5, Metric.L1),
-            "rows are uint16[10, 2]: uint16 with 3 columns are needed",
+            "Rows must be uint16 with 3 columns, not uint16[10, 2]",
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, full_passes=-1),
-            "full_passes is -1: 0 or more are allowed",
+            "full_passes must be 0 or more, not -1",
         ),
     ],
 )

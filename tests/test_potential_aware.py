@@ -155,7 +155,7 @@ def test_pruned_search_is_the_full_search(metric):
 @both_metrics
 def test_mean_bound_is_below_the_greedy_cost(metric):
     rows, centres = random_hands(200, 80, 46, 4)
-    space = potential_aware._space(centres, metric, 46)
+    space = potential_aware._ground(centres, metric, 46)
     rows = np.sort(rows, axis=1)
     positions = space.positions(rows)
     ratios = []
@@ -166,6 +166,40 @@ def test_mean_bound_is_below_the_greedy_cost(metric):
         assert bound <= cost
         ratios.append(bound / cost)
     assert np.mean(ratios) > 0.5
+
+
+@both_metrics
+def test_the_lowest_of_equally_near_centres(metric):
+    """A row half-way between two centres, whichever is guessed."""
+    space = potential_aware._ground(np.array([[0], [10], [20]], dtype=np.uint16), metric, 2)
+    ends = [potential_aware._support_of_row(np.array([b, b], dtype=np.uint16), space.unit) for b in (0, 2)]
+    for supports in (ends, ends[::-1]):
+        centres = potential_aware._Centres(space, supports)
+        for guesses in (None, np.array([0]), np.array([1])):
+            labels, costs, _ = centres.assign(np.array([[1, 1]], dtype=np.uint16), guesses)
+            assert labels.tolist() == [0]
+            assert costs.tolist() == [10 * space.parts * space.unit * 2]
+
+
+@both_metrics
+def test_passes_over_all_rows_are_plain_steps(metric, monkeypatch):
+    """Training sees a sample; then every step is one of plain k-means over all rows."""
+    monkeypatch.setattr(potential_aware, "CHUNK_ROWS", 16)
+    rows, centres = random_hands(60, 12, 6, 1)
+    weights = np.random.default_rng(2).integers(1, 24, len(rows)).astype(np.uint16)
+    arguments = rows, weights, centres, metric, 4
+    options = {"seed": 3, "sample_size": 25, "num_threads": 1}
+    before = cluster_potential(*arguments, full_passes=0, **options)
+    found = cluster_potential(*arguments, full_passes=2, **options)
+    ground = ground_distances(centres, metric)
+    assert set(before.labels) == {0, 1, 2, 3}, "no centre is empty"
+    means, labels, cost, steps = naive.lloyd(rows, weights, as_fractions(before), ground, found.total_mass, 2)
+    assert steps == 2
+    assert as_fractions(found) == means
+    assert found.labels.tolist() == labels
+    assert found.cost * (1 if metric is Metric.L1 else potential_aware.L2_PARTS) == pytest.approx(float(cost))
+    assert found.iterations == before.iterations + 2
+    assert found.cost < before.cost
 
 
 def test_two_kinds_of_hands_with_the_same_mean():
@@ -237,7 +271,7 @@ def test_report_and_interrupt(monkeypatch):
         report=lambda done, total: seen.append((done, total, threading.current_thread())),
     )
     assert {thread for _, _, thread in seen} == {threading.current_thread()}
-    assert seen[-1][:2] == (6_000, 6_000)
+    assert seen[-1][:2] == (9_000, 9_000)  # three steps on the sample, two passes over all rows
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
 
     def interrupt(done: int, total: int) -> None:
@@ -258,23 +292,23 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
     [
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 4),
-            "4 clusters for 3 rows: 1 to 3 clusters are allowed",
+            "The number of clusters must be 1 to 3, one for each row, not 4",
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES[:2], Metric.L1, 2),
-            "next bucket 2 is not among 2 centres: 0 to 1 are allowed",
+            "Next buckets must be 0 to 1, one for each centre, not 2",
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES[:0], Metric.L1, 2),
-            "0 next buckets: 1 to 65536 are allowed",
+            "The number of next buckets must be 1 to 65,536, not 0",
         ),
         (
             lambda: cluster_potential(ROWS.astype(np.int64), ONES, CENTRES, Metric.L1, 2),
-            "next buckets are int64[3, 2]: uint16 with 1 or more columns are needed",
+            "Next buckets must be uint16 with 1 or more columns, not int64[3, 2]",
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 2, sample_size=1),
-            "sample_size is 1: the 2 clusters need at least as many rows",
+            "sample_size must be at least 2, a row for each cluster, not 1",
         ),
         (
             lambda: cluster_potential(ROWS, ONES.astype(np.int64) << 48, CENTRES, Metric.L1, 2),
@@ -283,12 +317,12 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
         ),
         (
             lambda: greedy_emd([0, 3], [1, 1], [[0, 1], [1, 0]]),
-            "buckets [0, 3] do not fit: one or more from 0 to 1 are allowed",
+            "The row must be one or more buckets from 0 to 1, not [0, 3]",
         ),
         (
             lambda: greedy_emd([0], [1, -1], [[0, 1], [1, 0]]),
-            "a distribution of shape (2,) and ground distances of shape (2, 2) do not fit: M masses, none "
-            "negative and some positive, and M x M distances are needed",
+            "Expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
+            "shapes (2,) and (2, 2)",
         ),
     ],
 )

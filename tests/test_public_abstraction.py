@@ -102,6 +102,21 @@ def test_nearest_centres_agree_with_their_twin(seed, num_centres, num_columns, l
     assert found.tolist() == expected
 
 
+@pytest.mark.parametrize("num_far", [0, 40])
+def test_the_lowest_of_equally_near_centres(num_far):
+    """Both centres are 5 from the row; many others with sums in between make the first look miss them."""
+    far = [[1000 - i, 1000 + i] for i in range(100, 100 + num_far)]
+    centres = np.array([[997, 996], *far, [1003, 1004]], dtype=np.uint16)  # sums ascend: 1993, 2000.., 2007
+    rows = np.array([[1000, 1000], [1003, 1004]], dtype=np.uint16)
+    tables = ClusterTables(np.zeros(0, dtype=np.int32), {}, centres, ())
+    found = np.empty(2, dtype=np.int64)
+    scratch = np.empty(len(centres), dtype=np.int32)
+    _public_abstraction.nearest_centres(
+        padded(rows), np.ones(2, dtype=bool), tables.centre_columns, tables.centre_sums, 0, scratch, found
+    )
+    assert found.tolist() == [0, num_far + 1]
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2), st.integers(0, 5))
 def test_renamed_hands_are_looked_up(seed, num_hole, num_board):
@@ -364,12 +379,13 @@ def test_the_manifest_says_what_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"buckets": 0}, r"buckets of \(0, 0, 0\) a cluster do not fit: 3 numbers of 1 to 65535"),
-        ({"buckets": (5, 5)}, r"buckets of \(5, 5\) a cluster do not fit: 3 numbers"),
-        ({"special_round": 0}, r"round 0 of 'holdem-16' deals no public card"),
-        ({"special_round": 2}, r"boards are clustered: round 2 of 'holdem-16' has"),
-        ({"only": [9]}, r"cluster 9 does not exist"),
-        ({"num_threads": 0}, r"the number of threads must be 1 or more, not 0"),
+        ({"buckets": 0}, "must be 3 numbers from 1 to 65535, not 0, 0, 0"),
+        ({"buckets": (5, 5)}, "must be 3 numbers from 1 to 65535, not 5, 5"),
+        ({"special_round": 0}, "must be one of 'holdem-16' that deals public cards, not 0"),
+        ({"special_round": 2}, "boards of round 2 of 'holdem-16', not of"),
+        ({"only": [9]}, "The cluster must be 0 to 3, not 9"),
+        ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
     ],
 )
 def test_bad_builds_are_refused(options, sentence):
@@ -386,12 +402,12 @@ def test_bad_look_ups_are_refused():
     ):
         with pytest.raises(UsageError, match=sentence):
             abstraction().bucket(hand, board)
-    with pytest.raises(UsageError, match="player 2 does not exist"):
+    with pytest.raises(UsageError, match="The player must be 0 or 1, not 2"):
         abstraction().num_buckets(1, player=2)
     with pytest.raises(UsageError, match="round 4 does not exist"):
         abstraction().num_buckets(4)
     empty = PublicClusters(np.zeros_like(clusters().cluster_of_board), 2, 0.0, 0, True, 0)
-    with pytest.raises(UsageError, match="public cluster 1 has no board"):
+    with pytest.raises(UsageError, match="Public cluster 1 is empty"):
         build_public_abstraction(features(), empty)
 
 

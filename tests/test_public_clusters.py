@@ -303,16 +303,17 @@ def test_more_restarts_are_never_worse():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"num_clusters": 0}, r"0 clusters of 4 boards: 1 to 4 are allowed"),
-        ({"num_clusters": 5}, r"5 clusters of 4 boards: 1 to 4 are allowed"),
-        ({"max_iterations": -1}, r"-1 iterations are impossible: 0 or more are allowed"),
-        ({"restarts": 0}, r"0 restarts are impossible: 1 or more are allowed"),
-        ({"update": "later"}, r"'later' is no way to move boards: 'in turn' or 'at once' is allowed"),
-        ({"distances": np.zeros((2, 3))}, r"distances of the shape \(2, 3\) are not those between all pairs"),
+        ({"num_clusters": 0}, "The number of public clusters must be 1 to 4, one for each board, not 0"),
+        ({"num_clusters": 5}, "The number of public clusters must be 1 to 4, one for each board, not 5"),
+        ({"max_iterations": -1}, "max_iterations must be 0 or more, not -1"),
+        ({"restarts": 0}, "restarts must be 1 or more, not 0"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
+        ({"update": "later"}, "update must be 'in turn' or 'at once', not 'later'"),
+        ({"distances": np.zeros((2, 3))}, r"a square matrix over all boards, not of shape \(2, 3\)"),
         ({"distances": [[0, -1], [-1, 0]]}, r"negative or not finite"),
         ({"distances": [[0, np.nan], [np.nan, 0]]}, r"negative or not finite"),
-        ({"distances": [[0, 1], [2, 0]]}, r"not symmetric with a diagonal of zeroes"),
-        ({"distances": [[1, 2], [2, 0]]}, r"not symmetric with a diagonal of zeroes"),
+        ({"distances": [[0, 1], [2, 0]]}, "must be symmetric with zeroes on the diagonal"),
+        ({"distances": [[1, 2], [2, 0]]}, "must be symmetric with zeroes on the diagonal"),
     ],
 )
 def test_bad_clusterings_are_refused(options, sentence):
@@ -322,21 +323,25 @@ def test_bad_clusterings_are_refused(options, sentence):
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(UsageError, match=r"round 0 of 'rhode-island' deals no public card"):
+    with pytest.raises(UsageError, match="Round 0 of 'rhode-island' has no boards to cluster"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 0)
-    with pytest.raises(UsageError, match=r"round 3 does not exist: 'rhode-island' has the rounds 0 to 2"):
+    with pytest.raises(UsageError, match="The round must be 0 to 2 in 'rhode-island', not 3"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 3)
-    with pytest.raises(UsageError, match=r"gives 52 hands a bucket on the board 2c: the 51 hands"):
+    with pytest.raises(
+        UsageError, match=r"The 51 hands that share no card with the board 2c .*: 52 have one"
+    ):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 1)
-    with pytest.raises(UsageError, match=r"has bucket 4: 0 to 3 are allowed"):
+    with pytest.raises(UsageError, match="has bucket 4: it must be 0 to 3"):
         transition_table(
             lambda board: np.where(np.arange(52) == board[0], -1, 4), deals("rhode-island"), 1, num_buckets=4
         )
-    with pytest.raises(UsageError, match=r"buckets of the shape \(5,\) do not fit round 1 of 'leduc'"):
+    with pytest.raises(
+        UsageError, match=r"Expected 9 buckets, one for each class of round 1 of 'leduc', not .* \(5,\)"
+    ):
         buckets_of_classes(np.zeros(5, dtype=np.int32), deals("leduc"), 1)
-    with pytest.raises(UsageError, match=r"sum to 3 to 4: equal sums of 1 to 65535 private hands"):
+    with pytest.raises(UsageError, match="equal sums of 1 to 65535 private hands, not 3 to 4"):
         public_differences(np.array([[1, 2], [2, 2]], dtype=np.uint16))
     with pytest.raises(UsageError, match=r"the number of threads must be 1 or more, not 0"):
         public_differences(np.array([[1, 2], [2, 1]], dtype=np.uint16), num_threads=0)
-    with pytest.raises(UsageError, match=r"cluster 3 does not exist: there are the clusters 0 to 2"):
+    with pytest.raises(UsageError, match="The cluster must be 0 to 2, not 3"):
         cluster_public_boards(random_distances(0, 4, 5), 3).boards(3)

@@ -372,9 +372,11 @@ def test_one_player_abstracted_the_other_not() -> None:
 
 def test_buckets_that_do_not_fit() -> None:
     tree = PublicTree.of(errai.load_game("leduc"))
-    with pytest.raises(UsageError, match="do not fit round 1 of player 0, which has 9 cells"):
+    with pytest.raises(
+        UsageError, match="Expected 9 buckets, one for each cell, in round 1 of player 0, not"
+    ):
         tree.abstracted(Buckets.for_both({1: np.zeros(8, dtype=np.int64)})).layout  # noqa: B018
-    with pytest.raises(UsageError, match="round 7 cannot be bucketed"):
+    with pytest.raises(UsageError, match="A bucketed round must be 0 to 1, not 7"):
         tree.abstracted(Buckets.for_both({7: np.zeros(8, dtype=np.int64)})).layout  # noqa: B018
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe
 from errai.abstraction.round_buckets import (
     NO_BUCKET,
@@ -103,12 +104,7 @@ class Abstraction:
             round_index: from 0.
             player: position.
         """
-        expected = self.game.num_hole_cards + self.classes.num_board_cards(round_index)
-        if cards.ndim != 2 or cards.shape[1] != expected:
-            raise UsageError(
-                f"cards of shape {cards.shape} do not fit round {round_index} of '{self.game.name}': "
-                f"{expected} in a row are allowed"
-            )
+        verify_cards(cards, self.classes, round_index)
         return self._round(round_index, player).of_deals(cards)
 
     def buckets_on_board(self, board: npt.NDArray[np.uint8], player: int = 0) -> npt.NDArray[np.int64]:
@@ -128,8 +124,8 @@ class Abstraction:
         """Refuse a game with other cards."""
         if not rules.deals_like(self.game):
             raise UsageError(
-                f"the abstraction '{self.name}' was made for the cards of '{self.game.name}', "
-                f"which are not those of '{rules.name}'"
+                f"The abstraction '{self.name}' was made for '{self.game.name}', whose cards are not those "
+                f"of '{rules.name}'"
             )
 
     def save(self, folder: str | Path) -> None:
@@ -142,8 +138,7 @@ class Abstraction:
         writer.finish()
 
     def _round(self, round_index: int, player: int) -> RoundBuckets:
-        if player not in (0, 1):
-            raise UsageError(f"player {player} does not exist: positions 0 and 1 do")
+        verify_player(player)
         self.classes.num_board_cards(round_index)  # refuses rounds that do not exist
         return self.rounds[player if self.num_players_described > 1 else 0][round_index]
 
@@ -249,10 +244,6 @@ class RoundFactory:
         self._clusters = opponent_clusters
 
     @cached_property
-    def _sweep(self) -> BoardSweep:
-        return BoardSweep(self._classes, self._clusters, int(self._clusters.max()) + 1)
-
-    @cached_property
     def _sweep_of_strength(self) -> BoardSweep:
         return BoardSweep(self._classes, None, 0)
 
@@ -281,8 +272,10 @@ class RoundFactory:
             parts = num_buckets // earlier[-1].num_buckets
             sweep = self._sweep_of_strength
             return RefinedStrength(earlier[-1], num_parent_cards, num_hole, sweep, children, parts)
+        # A centre has a column for each opponent cluster, those without a hand included.
+        sweep = BoardSweep(self._classes, self._clusters, arrays["centres"].shape[2])
         return RefinedOchs(
-            earlier[-1], num_parent_cards, num_hole, self._sweep, arrays["centres"], arrays["num-centres"]
+            earlier[-1], num_parent_cards, num_hole, sweep, arrays["centres"], arrays["num-centres"]
         )
 
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.describe import Buckets, Numbers, is_by_class, round_buckets
+from errai.abstraction.describe import Numbers, is_by_class, round_buckets
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
+from errai.abstraction.protocol import CardAbstraction
 from errai.abstraction.round_buckets import ClassTable, DealTable
 from errai.errors import UsageError
 from errai.games.deals import Deals
@@ -59,7 +60,12 @@ class Overlap:
 
 
 def compare_round(
-    first: Buckets, second: Buckets, r: int, player: int = 0, num_deals: int = 100_000, seed: int = 0
+    first: CardAbstraction,
+    second: CardAbstraction,
+    r: int,
+    player: int = 0,
+    num_deals: int = 100_000,
+    seed: int = 0,
 ) -> Overlap:
     """Compare two abstractions in a round.
 
@@ -72,7 +78,7 @@ def compare_round(
         seed: of them.
     """
     if num_deals < 2:
-        raise UsageError(f"{num_deals} deals are too few to compare: 2 or more are allowed")
+        raise UsageError(f"The number of deals to compare must be 2 or more, not {num_deals}")
     if not first.game.deals_like(second.game):
         raise UsageError(
             f"'{first.name}' and '{second.name}' cannot be compared: the cards of '{first.game.name}' are "
@@ -155,14 +161,16 @@ def _table(
     return cells // num_second, cells % num_second, counts
 
 
-def _all_classes(first: Buckets, second: Buckets, r: int, player: int) -> Iterator[tuple[Numbers, Numbers]]:
+def _all_classes(
+    first: CardAbstraction, second: CardAbstraction, r: int, player: int
+) -> Iterator[tuple[Numbers, Numbers]]:
     size = HandClasses(first.game).size(r)
     for begin in range(0, size, ROWS_A_CHUNK):
         rows = np.arange(begin, min(begin + ROWS_A_CHUNK, size))
         yield _of_classes(first, rows, r, player), _of_classes(second, rows, r, player)
 
 
-def _of_classes(abstraction: Buckets, rows: Numbers, r: int, player: int) -> Numbers:
+def _of_classes(abstraction: CardAbstraction, rows: Numbers, r: int, player: int) -> Numbers:
     kept = round_buckets(abstraction, r, player)
     if isinstance(kept, ClassTable | DealTable):
         return kept.table[rows[0] : rows[-1] + 1].astype(np.int64)
@@ -170,7 +178,7 @@ def _of_classes(abstraction: Buckets, rows: Numbers, r: int, player: int) -> Num
 
 
 def _canonical_deals(
-    first: Buckets, second: Buckets, r: int, player: int
+    first: CardAbstraction, second: CardAbstraction, r: int, player: int
 ) -> Iterator[tuple[Numbers, Numbers]]:
     deals = Deals(first.game)
     size = deals.num_rows(r)
@@ -180,7 +188,7 @@ def _canonical_deals(
 
 
 def _random_deals(
-    first: Buckets, second: Buckets, r: int, player: int, num_deals: int, seed: int
+    first: CardAbstraction, second: CardAbstraction, r: int, player: int, num_deals: int, seed: int
 ) -> Iterator[tuple[Numbers, Numbers]]:
     classes = HandClasses(first.game)
     for begin in range(0, num_deals, DEALS_A_CHUNK):
@@ -190,7 +198,7 @@ def _random_deals(
 
 
 def _of_deals(
-    first: Buckets, second: Buckets, cards: npt.NDArray[np.uint8], r: int, player: int
+    first: CardAbstraction, second: CardAbstraction, cards: npt.NDArray[np.uint8], r: int, player: int
 ) -> tuple[Numbers, Numbers]:
     i, j = (one.buckets(cards, r, player).astype(np.int64) for one in (first, second))
     return i, j

@@ -13,17 +13,17 @@ How the hands of a round are counted depends on how its buckets are kept (`round
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
-from errai.abstraction.build import MAX_DEALS_IN_A_TABLE
-from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, FeaturePlan, Features
+from errai.abstraction.build import table_bytes as table_bytes
+from errai.abstraction.features.features import DEFAULT_CLUSTERS, NUM_BINS, OCHS_SCALE, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
-from errai.abstraction.recipe import Method, Recipe
+from errai.abstraction.protocol import CardAbstraction
 from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, RoundBuckets
 from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
@@ -41,24 +41,6 @@ STREETS = {0: "preflop", 3: "flop", 4: "turn", 5: "river"}
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
-
-
-class Buckets(Protocol):
-    """What is asked of an abstraction here; every kind of abstraction has it."""
-
-    @property
-    def game(self) -> PokerRules:
-        """The game that it was made for."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    def num_buckets(self, round_index: int, player: int = 0) -> int:
-        """Return the buckets of a round."""
-
-    def buckets(self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0) -> Any:
-        """Return the bucket of each deal."""
 
 
 class Spread(NamedTuple):
@@ -159,52 +141,29 @@ def find_round(rules: PokerRules, text: str) -> int:
     for r in range(rules.num_rounds):
         if text.lower() in (str(r), round_name(rules, r).partition("(")[2].rstrip(")") or str(r)):
             return r
-    allowed = ", ".join(round_name(rules, r) for r in range(rules.num_rounds))
-    raise UsageError(f"'{text}' is not a round of '{rules.name}': {allowed} are allowed")
+    valid = ", ".join(round_name(rules, r) for r in range(rules.num_rounds))
+    raise UsageError(f"'{text}' is not a round of '{rules.name}': expected one of {valid}")
 
 
-def table_bytes(recipe: Recipe, plan: FeaturePlan) -> tuple[int, ...]:
-    """Return how large the table of each round will be: 2 or 4 bytes for every class or canonical deal."""
-    deals = Deals(recipe.rules)
-    sizes, before = [], 1
-    for r, one in enumerate(recipe.rounds):
-        if one.method is Method.CANONICAL:
-            sizes.append(0)
-            before = deals.num_rows(r)
-            continue
-        num_rows = deals.num_rows(r) if one.recall else plan.classes.size(r)
-        in_all = before * one.num_buckets if one.recall else one.num_buckets
-        if not one.recall or num_rows <= MAX_DEALS_IN_A_TABLE:
-            sizes.append(num_rows * _number_bytes(in_all))
-        elif one.method is Method.OPPONENT_CLUSTERS:
-            sizes.append(in_all * 2 * plan.num_clusters + 8 * before)
-        else:
-            sizes.append(before * (plan.max_strength + 1) * _number_bytes(one.num_buckets))
-        before = in_all
-    return tuple(sizes)
-
-
-def _number_bytes(num_buckets: int) -> int:
-    return 2 if num_buckets <= 1 << 16 else 4
-
-
-def features_of(abstraction: Buckets) -> Features | None:
+def features_of(abstraction: CardAbstraction) -> Features | None:
     """Return the features that an abstraction was made of; None where the cache does not have them."""
     clusters = getattr(abstraction, "opponent_clusters", None)
-    if clusters is None or len(clusters) == 0:
+    if clusters is None:
         return None
-    plan = FeaturePlan(abstraction.game, int(clusters.max()) + 1)
+    # Made without OCHS: the features are found as they are built where nobody says how many clusters.
+    default = min(DEFAULT_CLUSTERS, HandClasses(abstraction.game).size(0))
+    plan = FeaturePlan(abstraction.game, int(clusters.max()) + 1 if len(clusters) else default)
     return Features(plan) if plan.is_complete() else None
 
 
-def round_buckets(abstraction: Buckets, r: int, player: int) -> RoundBuckets | None:
+def round_buckets(abstraction: CardAbstraction, r: int, player: int) -> RoundBuckets | None:
     """Return how the buckets of a round are kept; None for abstractions of another build."""
     if not isinstance(abstraction, Abstraction):
         return None
     return abstraction.rounds[player if abstraction.num_players_described > 1 else 0][r]
 
 
-def is_by_class(abstraction: Buckets, r: int, player: int = 0) -> bool:
+def is_by_class(abstraction: CardAbstraction, r: int, player: int = 0) -> bool:
     """Return whether a bucket is a table's entry, or the number, of a class of hands."""
     kept = round_buckets(abstraction, r, player)
     if isinstance(kept, ClassTable):
@@ -215,7 +174,7 @@ def is_by_class(abstraction: Buckets, r: int, player: int = 0) -> bool:
 
 
 def occupancy(
-    abstraction: Buckets, r: int, player: int = 0, features: Features | None = None, seed: int = 0
+    abstraction: CardAbstraction, r: int, player: int = 0, features: Features | None = None, seed: int = 0
 ) -> Occupancy:
     """Count how full the buckets of a round are.
 
@@ -253,7 +212,7 @@ def occupancy(
 
 
 def members(
-    abstraction: Buckets,
+    abstraction: CardAbstraction,
     r: int,
     bucket: int,
     player: int = 0,
@@ -275,7 +234,7 @@ def members(
     if not 0 <= bucket < num_buckets:
         raise UsageError(
             f"bucket {bucket} does not exist in round {round_name(rules, r)} of '{abstraction.name}': "
-            f"0 to {num_buckets - 1:,} are allowed"
+            f"it must be 0 to {num_buckets - 1:,}"
         )
     classes, deals = HandClasses(rules), Deals(rules)
     kept = round_buckets(abstraction, r, player)

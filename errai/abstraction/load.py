@@ -17,7 +17,7 @@ def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction | 
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise UsageError(f"'{path}' is not an abstraction: a folder of 'errai abstract build' is allowed")
+        raise UsageError(f"'{path}' is not an abstraction: expected a folder of 'errai abstract build'")
     if read_manifest(folder)["kind"] == KIND:
         return load_public_abstraction(folder)
     return read_abstraction(folder, whole=whole)

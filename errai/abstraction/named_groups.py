@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.protocol import verify_cards, verify_player
 from errai.cards.deck import RANKS
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
@@ -55,7 +57,7 @@ class RankGroups:
 
     def num_buckets(self, round_index: int, player: int = 0) -> int:
         """Return the buckets of a round: groups, then groups paired or not."""
-        self._verify_round(round_index)
+        self._verify(round_index, player)
         if self.groups is None:
             return self._deals.num_rows(round_index)
         return len(self.groups) * (1 + round_index)
@@ -80,12 +82,8 @@ class RankGroups:
             round_index: from 0.
             player: both see alike.
         """
-        self._verify_round(round_index)
-        if cards.ndim != 2 or cards.shape[1] != 1 + round_index:
-            raise UsageError(
-                f"cards of shape {cards.shape} do not fit round {round_index}: "
-                f"{1 + round_index} in a row are allowed"
-            )
+        self._verify(round_index, player)
+        verify_cards(cards, self._classes, round_index)
         if self.groups is None:
             return self._deals.rows.index(cards, self._deals.row_round(round_index)).astype(np.int32)
         ranks = cards >> 2
@@ -94,9 +92,13 @@ class RankGroups:
             return group
         return np.asarray(2 * group + (ranks[:, 0] == ranks[:, 1]), dtype=np.int32)
 
-    def _verify_round(self, round_index: int) -> None:
-        if not 0 <= round_index < self.game.num_rounds:
-            raise UsageError(f"round {round_index} does not exist in '{self.game.name}': 0 or 1 is allowed")
+    @cached_property
+    def _classes(self) -> HandClasses:
+        return HandClasses(self.game)
+
+    def _verify(self, round_index: int, player: int) -> None:
+        verify_player(player)
+        self._classes.num_board_cards(round_index)  # refuses rounds that do not exist
 
 
 def leduc_abstraction(name: str) -> RankGroups:
@@ -112,7 +114,7 @@ def leduc_abstraction(name: str) -> RankGroups:
     groups = tuple(name.removeprefix("[").removesuffix("]").split("."))
     if "" in groups or sorted("".join(groups)) != sorted(game.deck.ranks):
         raise UsageError(
-            f"'{name}' is not an abstraction of Leduc hold'em: the ranks J, Q and K in groups, "
-            "such as '[JQ.K]', or 'full' are allowed"
+            f"Unknown abstraction of Leduc hold'em '{name}': expected the ranks J, Q and K in groups, "
+            "such as '[JQ.K]', or 'full'"
         )
     return RankGroups(game, groups)

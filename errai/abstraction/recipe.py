@@ -13,10 +13,13 @@ Names are those of Johanson's thesis, chapter 5: recall, methods, sizes.
 
 import re
 from dataclasses import dataclass
-from enum import Enum
-from math import log
+from math import isqrt, log
 
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.methods.find import METHODS
+from errai.abstraction.methods.method import Method as Method
+from errai.abstraction.methods.method import RoundMethod, verify_recall
+from errai.abstraction.methods.method import RoundRecipe as RoundRecipe
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
@@ -25,58 +28,11 @@ NESTING_RATIO = 2.5
 """E[HS2] percentiles for each E[HS] percentile: the thesis nests 5 x 2, 150 x 60 and 406 x 163."""
 
 MAX_BUCKETS = 2**31 - 1
+MAX_DIGITS = len(str(MAX_BUCKETS))
+MOST_LETTERS = 60
 
 _NAME = re.compile(r"\s*([A-Za-z]+)-([A-Za-z0-9-]*[A-Za-z0-9])\s+([0-9A-Za-z,x-]+)\s*")
 _SIZE = re.compile(r"([0-9]+)(?:x([0-9]+))?")
-
-
-class Method(Enum):
-    """How the hands of a round become buckets."""
-
-    CANONICAL = "C"
-    """Every canonical hand is a bucket: lossless."""
-
-    STRENGTH = "HS"
-    """Percentiles of E[HS]."""
-
-    NESTED_STRENGTH = "PHS"
-    """Percentiles of E[HS2], and within each of them percentiles of E[HS]; in the last round of HS alone."""
-
-    EARTH_MOVER = "KE"
-    """k-means under the earth mover's distance of histograms of hand strength."""
-
-    OPPONENT_CLUSTERS = "KO"
-    """k-means over the strength against clusters of opponent hands."""
-
-    POTENTIAL_AWARE = "PA"
-    """k-means under the earth mover's distance of histograms over the next round's buckets."""
-
-
-@dataclass(frozen=True)
-class RoundRecipe:
-    """How the buckets of one round are made.
-
-    Attributes:
-        method: how.
-        num_buckets: how many; with recall, within each bucket of the round before. 0 if lossless.
-        nested: percentiles of E[HS2] and of E[HS], whose product is `num_buckets`; for PHS before the last
-            round only.
-        recall: whether a bucket tells the bucket of the round before.
-    """
-
-    method: Method
-    num_buckets: int = 0
-    nested: tuple[int, int] | None = None
-    recall: bool = False
-
-    @property
-    def size_text(self) -> str:
-        """The size as it stands in a name."""
-        if self.method is Method.CANONICAL:
-            return "C"
-        if self.nested is not None and self.nested != default_nesting(self.num_buckets):
-            return f"{self.nested[0]}x{self.nested[1]}"
-        return str(self.num_buckets)
 
 
 @dataclass(frozen=True)
@@ -94,41 +50,66 @@ class Recipe:
     def __post_init__(self) -> None:
         if len(self.rounds) != self.rules.num_rounds:
             raise UsageError(
-                f"{len(self.rounds)} rounds do not fit '{self.rules.name}', which has {self.rules.num_rounds}"
+                f"Expected a recipe for each of the {self.rules.num_rounds} rounds of '{self.rules.name}', "
+                f"not {len(self.rounds)}"
             )
         classes, deals = HandClasses(self.rules), Deals(self.rules)
         for r, recipe in enumerate(self.rounds):
-            if recipe.method is Method.CANONICAL:
-                continue
-            most = deals.num_rows(r) if recipe.recall else classes.size(r)
-            if not 1 <= recipe.num_buckets <= most:
-                raise UsageError(
-                    f"{recipe.num_buckets:,} buckets are impossible in round {r} of '{self.rules.name}': "
-                    f"1 to {most:,} are allowed, the number of its hands"
-                )
-            if recipe.nested is not None and recipe.nested[0] * recipe.nested[1] != recipe.num_buckets:
-                raise UsageError(
-                    f"{recipe.nested} nested percentiles do not make {recipe.num_buckets} buckets"
-                )
             if recipe.recall and r == 0:
-                raise UsageError("round 0 has nothing to recall: there is no round before it")
-            if recipe.method is Method.POTENTIAL_AWARE:
-                self._verify_potential(r)
+                raise UsageError("Round 0 cannot recall: there is no round before it")
+            if recipe.method is not Method.CANONICAL:
+                _verify_size(recipe.num_buckets, recipe.recall, r, classes, deals)
+            if recipe.nested is not None and recipe.nested[0] * recipe.nested[1] != recipe.num_buckets:
+                first, second = recipe.nested
+                raise UsageError(
+                    f"{first} x {second} nested percentiles must make {recipe.num_buckets} buckets, not "
+                    f"{first * second}"
+                )
+            if recipe.recall:
+                verify_recall(r, self.rules.num_rounds - 1, deals)
+            METHODS[recipe.method].verify(self.rounds, r, self.following(r))
 
-    def _verify_potential(self, r: int) -> None:
-        if r == self.rules.num_rounds - 1:
-            raise UsageError(
-                f"PA looks at the next round's buckets: round {r} is the last and has none after it"
+    def following(self, r: int) -> RoundMethod | None:
+        """Return the method of the round after one; None after the last."""
+        return METHODS[self.rounds[r + 1].method] if r + 1 < len(self.rounds) else None
+
+    def features_needed(self) -> frozenset[str]:
+        """Return the features it is made of: `strength-R`, `histograms-R`, `ochs-R`, `opponent-clusters`.
+
+        The number of deals of each class is needed besides, wherever anything is.
+        """
+        last_round = len(self.rounds) - 1
+        return frozenset().union(
+            *(
+                METHODS[one.method].features_needed(r, last_round, self.following(r))
+                for r, one in enumerate(self.rounds)
             )
-        if r == 0:
-            raise UsageError(
-                "PA is not made for round 0, which has few hands: 'C', 'KE' or 'PHS' are allowed"
-            )
-        if self.rounds[r + 1].recall or self.rounds[r + 1].method is Method.CANONICAL:
-            raise UsageError(
-                f"PA in round {r} needs round {r + 1} clustered alone: "
-                "buckets that recall earlier ones, or lossless ones, cannot be looked ahead to"
-            )
+        )
+
+    def options_used(self) -> frozenset[str]:
+        """Return the names of those `BuildOptions` that decide its buckets."""
+        return frozenset().union(*(METHODS[one.method].options_used(one.recall) for one in self.rounds))
+
+    def num_buckets(self, r: int) -> int:
+        """Return how many buckets a round has in all, those of all buckets of the round before included."""
+        one = self.rounds[r]
+        if one.method is Method.CANONICAL:
+            return Deals(self.rules).num_rows(r)
+        return one.num_buckets * (self.num_buckets(r - 1) if one.recall else 1)
+
+    def order(self) -> list[int]:
+        """Return the rounds in an order in which each finds what it needs."""
+        order: list[int] = []
+        waiting = list(range(len(self.rounds)))
+        while waiting:
+            r = next(r for r in waiting if all(needed in order for needed in self._needs(r)))
+            waiting.remove(r)
+            order.append(r)
+        return order
+
+    def _needs(self, r: int) -> list[int]:
+        before = [r - 1] if self.rounds[r].recall else []
+        return [*before, r + 1] if METHODS[self.rounds[r].method].looks_ahead else before
 
     @staticmethod
     def parse(name: str, rules: PokerRules) -> "Recipe":
@@ -136,20 +117,25 @@ class Recipe:
         match = _NAME.fullmatch(name)
         if match is None:
             raise UsageError(
-                f"'{name}' is not an abstraction's name: one such as 'IR-KE-KO 169-200-200-200' is allowed"
+                f"Invalid name of an abstraction '{_short(name)}': expected recall, methods and sizes, such "
+                "as 'IR-KE-KO 169-200-200-200'"
             )
         recall = _parse_recall(match[1], rules.num_rounds)
         methods = _parse_methods(match[2].split("-"), rules.num_rounds)
         sizes = match[3].split("-")
         if len(sizes) != rules.num_rounds:
             raise UsageError(
-                f"'{match[3]}' has {len(sizes)} sizes, where '{rules.name}' has {rules.num_rounds} rounds"
+                f"Expected {rules.num_rounds} sizes, one for each round of '{rules.name}', not {len(sizes)} "
+                f"as in '{_short(match[3])}'"
             )
-        classes = HandClasses(rules)
-        rounds = []
-        for r, (method, size) in enumerate(zip(methods, sizes, strict=True)):
-            rounds.append(_round_recipe(method, size, recall[r], r == rules.num_rounds - 1, classes.size(r)))
-        return Recipe(rules, tuple(rounds))
+        classes, deals = HandClasses(rules), Deals(rules)
+        return Recipe(
+            rules,
+            tuple(
+                _round_recipe(method, size, recall[r], r, classes, deals)
+                for r, (method, size) in enumerate(zip(methods, sizes, strict=True))
+            ),
+        )
 
     @property
     def name(self) -> str:
@@ -173,10 +159,12 @@ class Recipe:
 
     def _size_text(self, r: int) -> str:
         """Return a round's size; a number for a lossless round in which the board has no order."""
-        size = HandClasses(self.rules).size(r)
-        if self.rounds[r].method is Method.CANONICAL and size == Deals(self.rules).num_rows(r):
-            return str(size)
-        return self.rounds[r].size_text
+        one, size = self.rounds[r], HandClasses(self.rules).size(r)
+        if one.method is Method.CANONICAL:
+            return str(size) if size == Deals(self.rules).num_rows(r) else "C"
+        if one.nested is not None and one.nested != default_nesting(one.num_buckets):
+            return f"{one.nested[0]}x{one.nested[1]}"
+        return str(one.num_buckets)
 
 
 def default_nesting(num_buckets: int) -> tuple[int, int]:
@@ -185,7 +173,8 @@ def default_nesting(num_buckets: int) -> tuple[int, int]:
     >>> default_nesting(10), default_nesting(9000)
     ((5, 2), (150, 60))
     """
-    divisors = [d for d in range(1, num_buckets + 1) if num_buckets % d == 0]
+    small = [d for d in range(1, isqrt(num_buckets) + 1) if num_buckets % d == 0]
+    divisors = sorted({*small, *(num_buckets // d for d in small)})
     first = min(divisors, key=lambda d: abs(log(d * d / num_buckets / NESTING_RATIO)))
     return first, num_buckets // first
 
@@ -194,7 +183,9 @@ def parse_recipes(name: str, rules: PokerRules) -> tuple[Recipe, ...]:
     """Read a name for both players, or two joined by ` / `."""
     sides = re.split(r"\s+/\s+", name.strip())
     if len(sides) > 2:
-        raise UsageError(f"'{name}' has {len(sides)} sides: one for both positions, or two, are allowed")
+        raise UsageError(
+            f"Expected one name for both positions, or two with ' / ' between them, not {len(sides)}"
+        )
     recipes = tuple(Recipe.parse(side, rules) for side in sides)
     return recipes[:1] if len(set(recipes)) == 1 else recipes
 
@@ -206,8 +197,8 @@ def _parse_recall(text: str, num_rounds: int) -> list[bool]:
     if len(upper) == num_rounds and set(upper) <= {"P", "I"}:
         return [letter == "P" for letter in upper]
     raise UsageError(
-        f"'{text}' is not a kind of recall: PR, IR, or a letter P or I for each of {num_rounds} rounds "
-        "is allowed"
+        f"Unknown recall '{_short(text)}': expected PR, IR, or a letter P or I for each of the {num_rounds} "
+        "rounds"
     )
 
 
@@ -217,8 +208,8 @@ def _parse_methods(texts: list[str], num_rounds: int) -> list[Method]:
         try:
             methods.append(Method(text.upper()))
         except ValueError:
-            allowed = ", ".join(method.value for method in Method)
-            raise UsageError(f"'{text}' is not a feature to cluster by: {allowed} are allowed") from None
+            known = ", ".join(method.value for method in Method)
+            raise UsageError(f"Unknown method '{_short(text)}': expected one of {known}") from None
     if len(methods) == 1:
         return methods * num_rounds
     if len(methods) == num_rounds:
@@ -226,26 +217,49 @@ def _parse_methods(texts: list[str], num_rounds: int) -> list[Method]:
     if len(methods) == 2:
         return [methods[0]] * (num_rounds - 1) + [methods[1]]
     raise UsageError(
-        f"'{'-'.join(texts)}' names {len(methods)} methods: 1, 2 (before the last round and in it) or "
-        f"{num_rounds}, one a round, are allowed"
+        f"Expected 1 method, 2 (before the last round and in it) or {num_rounds}, one for each round, not "
+        f"{len(methods)} as in '{_short('-'.join(texts))}'"
     )
 
 
-def _round_recipe(method: Method, size: str, recall: bool, is_last: bool, num_classes: int) -> RoundRecipe:
+def _round_recipe(
+    method: Method, size: str, recall: bool, r: int, classes: HandClasses, deals: Deals
+) -> RoundRecipe:
+    """Read the size of a round; whatever is out of bounds is refused before anything is computed of it."""
     if size.upper() == "C" or method is Method.CANONICAL:
         return RoundRecipe(Method.CANONICAL)
     match = _SIZE.fullmatch(size.replace(",", ""))
     if match is None:
-        raise UsageError(f"'{size}' is not a number of buckets: one such as '200', '5x2' or 'C' is allowed")
-    first, second = int(match[1]), int(match[2] or 1)
-    if first * second > MAX_BUCKETS:
-        raise UsageError(f"'{size}' buckets are too many: at most {MAX_BUCKETS:,} are allowed")
-    nests = method is Method.NESTED_STRENGTH and not is_last
+        raise UsageError(
+            f"Invalid size '{_short(size)}': expected a number of buckets, such as 200, 5x2 or C"
+        )
+    if max(len(digits.lstrip("0")) for digits in match.groups("")) > MAX_DIGITS:
+        raise UsageError(f"The size '{_short(size)}' must be at most {MAX_BUCKETS:,}")
+    nests = METHODS[method].nests and r < classes.num_rounds - 1
     if match[2] is not None and not nests:
-        raise UsageError(f"'{size}' nests E[HS2] and E[HS], which only PHS before the last round does")
-    if first == num_classes and match[2] is None and not recall:
+        raise UsageError(
+            f"The size '{size}' nests E[HS2] and E[HS], which only PHS before the last round does"
+        )
+    first, second = int(match[1]), int(match[2] or 1)
+    if first == classes.size(r) and match[2] is None and not recall:
         return RoundRecipe(Method.CANONICAL)
-    if not nests or first * second == 0:
-        return RoundRecipe(method, first * second, None, recall)
+    _verify_size(first * second, recall, r, classes, deals)
+    if not nests:
+        return RoundRecipe(method, first, None, recall)
     nested = (first, second) if match[2] is not None else default_nesting(first)
     return RoundRecipe(method, first * second, nested, recall)
+
+
+def _verify_size(num_buckets: int, recall: bool, r: int, classes: HandClasses, deals: Deals) -> None:
+    """Refuse more buckets than a round has hands, or none."""
+    most = min(deals.num_rows(r) if recall else classes.size(r), MAX_BUCKETS)
+    if not 1 <= num_buckets <= most:
+        raise UsageError(
+            f"The number of buckets in round {r} of '{classes.rules.name}' must be 1 to {most:,}, the number "
+            f"of its hands, not {num_buckets:,}"
+        )
+
+
+def _short(text: str) -> str:
+    """Return a text that fits a sentence."""
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}..."

@@ -15,8 +15,9 @@ from errai.cli.output import Json, Seed, print_json, print_table, verify_picture
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
-    from errai.abstraction.describe import Buckets, Members, Occupancy, Profile, Spread
+    from errai.abstraction.describe import Members, Occupancy, Profile, Spread
     from errai.abstraction.features.features import Features
+    from errai.abstraction.protocol import CardAbstraction
 
 CHART_LINES = 6
 MOST_IN_FULL = 10_000_000
@@ -186,7 +187,7 @@ def compare_command(
         print(f"  compared in round {', '.join(which)}: {counted} {unit}{more}")
 
 
-def _open(text: str, *, whole: bool = False) -> "Buckets":
+def _open(text: str, *, whole: bool = False) -> "CardAbstraction":
     """Open a saved abstraction, or one of Leduc by its name."""
     from errai.abstraction.load import load_abstraction
     from errai.abstraction.named_groups import leduc_abstraction
@@ -196,11 +197,11 @@ def _open(text: str, *, whole: bool = False) -> "Buckets":
     return load_abstraction(text, whole=whole)
 
 
-def _num_players(abstraction: "Buckets") -> int:
+def _num_players(abstraction: "CardAbstraction") -> int:
     return int(getattr(abstraction, "num_players_described", 1))
 
 
-def _kept(abstraction: "Buckets", r: int, player: int) -> dict[str, Any]:
+def _kept(abstraction: "CardAbstraction", r: int, player: int) -> dict[str, Any]:
     """Return what is known of how a round was made and is kept."""
     from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.describe import round_buckets
@@ -224,7 +225,7 @@ def _kept(abstraction: "Buckets", r: int, player: int) -> dict[str, Any]:
     }
 
 
-def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
+def _print_info(found: "CardAbstraction", about: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
     from errai.abstraction.describe import round_name
     from errai.memory import format_bytes
 
@@ -278,7 +279,7 @@ def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, 
         print(f"  round {'; '.join(told)}: {note}")
 
 
-def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
+def _counting(found: "CardAbstraction", one: dict[str, Any], has_features: bool) -> str:
     """Say what was counted in a round."""
     from errai.abstraction.describe import is_by_class
 
@@ -303,7 +304,7 @@ def _short(size: float) -> str:
     return f"{size:,.0f}" if size < MOST_IN_FULL else f"{size / 1e6:,.1f}M"
 
 
-def _parse_bucket(found: "Buckets", text: str) -> tuple[int, int]:
+def _parse_bucket(found: "CardAbstraction", text: str) -> tuple[int, int]:
     from errai.abstraction.describe import find_round
 
     round_text, colon, number = text.partition(":")
@@ -313,7 +314,7 @@ def _parse_bucket(found: "Buckets", text: str) -> tuple[int, int]:
 
 
 def _show_bucket(
-    found: "Buckets", text: str, player: int, limit: int, plot: str | None, json: bool, seed: int
+    found: "CardAbstraction", text: str, player: int, limit: int, plot: str | None, json: bool, seed: int
 ) -> None:
     from errai.abstraction.describe import features_of, members, profile, round_name
 
@@ -365,7 +366,7 @@ def _show_bucket(
 
 
 def _listed(
-    found: "Buckets", features: "Features | None", hands: "Members", r: int, limit: int
+    found: "CardAbstraction", features: "Features | None", hands: "Members", r: int, limit: int
 ) -> list[tuple[str, float | None]]:
     """Return some hands of a bucket, evenly from the weakest to the strongest, with their E[HS]."""
     import numpy as np
@@ -399,7 +400,7 @@ def _print_hands(shown: list[tuple[str, float | None]]) -> None:
 
 
 def _show_hand(
-    found: "Buckets",
+    found: "CardAbstraction",
     path: str,
     hand: str,
     board: str,
@@ -459,7 +460,7 @@ def _show_hand(
     print(f"next: errai abstract show {shlex.quote(path)} --bucket {r}:{bucket}")
 
 
-def _tell_missing(found: "Buckets") -> None:
+def _tell_missing(found: "CardAbstraction") -> None:
     game = shlex.quote(found.game.name)
     if getattr(found, "opponent_clusters", None) is None:
         return

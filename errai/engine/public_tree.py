@@ -31,7 +31,7 @@ from errai.tables.subgame_layout import board_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree
-from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_buckets
+from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_buckets, verify_same_cards
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
 from errai.tree.walk import WalkTree, first_board_round, walk_tree
@@ -171,6 +171,7 @@ class PublicTree:
         pair = abstraction if isinstance(abstraction, tuple) else (abstraction, abstraction)
         if len(pair) != 2:
             raise UsageError(f"expected one abstraction, or one for each of 2 positions, not {len(pair)}")
+        verify_same_cards(self.rules, pair)  # before the cells, which may need more memory than there is
         return self.abstracted(game_buckets(self.cells, self.rules, pair))
 
     @property

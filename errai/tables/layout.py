@@ -159,11 +159,11 @@ def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayo
             slots = int(walk.num_slots[q, r])
             if r in buckets.maps[q]:
                 bucketed[q, r] = True
-                rows[q, boards] = buckets.num_buckets(q, r)
+                rows[q, boards] = buckets.num_buckets(r, q)
                 begin[q, boards] = end
                 first = int(player.cell_begin[boards.start])
                 of_cell[first : first + len(buckets.maps[q][r])] = buckets.maps[q][r]
-                end += slots * buckets.num_buckets(q, r)
+                end += slots * buckets.num_buckets(r, q)
             else:
                 rows[q, boards] = np.diff(player.cell_begin[boards.start : boards.stop + 1])
                 ends = end + np.cumsum(rows[q, boards] * slots)

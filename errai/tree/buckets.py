@@ -12,11 +12,12 @@ nothing. That is a question about the whole game (`bucketed_rounds`), which a su
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.protocol import AbstractionPair as AbstractionPair
+from errai.abstraction.protocol import CardAbstraction as CardAbstraction
 from errai.array_file import checksum
 from errai.errors import UsageError
 from errai.games.deals import Deals
@@ -28,34 +29,6 @@ FULL = "full"
 
 ROWS_AT_ONCE = 200_000
 """Canonical hands that are asked for their buckets together."""
-
-
-class CardAbstraction(Protocol):
-    """What says which hands look alike; rounds are counted from 0."""
-
-    @property
-    def game(self) -> PokerRules:
-        """The game that it was made for."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    @property
-    def num_players_described(self) -> int:
-        """1 where both players see alike, 2 where they do not."""
-
-    def num_buckets(self, round_index: int, player: int = 0, /) -> int:
-        """Return the buckets of a round."""
-
-    def buckets(
-        self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0, /
-    ) -> npt.NDArray[np.integer]:
-        """Return the bucket of each row of hole cards and board, the board in the order of its deals."""
-
-
-AbstractionPair = tuple[CardAbstraction | None, CardAbstraction | None]
-"""[position] what each player sees; None for everything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +52,7 @@ class Buckets:
         """Abstract both players alike."""
         return Buckets((maps, maps))
 
-    def num_buckets(self, player: int, round_index: int) -> int:
+    def num_buckets(self, round_index: int, player: int = 0) -> int:
         """Return the number of buckets of a bucketed round."""
         if self.sizes is not None:
             return self.sizes[player][round_index]
@@ -101,19 +74,16 @@ class Buckets:
         for player, maps in enumerate(self.maps):
             for r, buckets in maps.items():
                 if not 0 <= r < cells.num_rounds:
-                    raise UsageError(
-                        f"round {r} cannot be bucketed: this game has rounds 0 to {cells.num_rounds - 1}"
-                    )
+                    raise UsageError(f"A bucketed round must be 0 to {cells.num_rounds - 1}, not {r}")
                 if buckets.shape != (cells.num_cells(player, r),):
                     raise UsageError(
-                        f"{buckets.shape} buckets do not fit round {r} of player {player}, "
-                        f"which has {cells.num_cells(player, r):,} cells"
+                        f"Expected {cells.num_cells(player, r):,} buckets, one for each cell, in round {r} "
+                        f"of player {player}, not an array of shape {buckets.shape}"
                     )
-                if buckets.min() < 0 or buckets.max() >= self.num_buckets(player, r):
+                if buckets.min() < 0 or buckets.max() >= self.num_buckets(r, player):
                     wrong = buckets.min() if buckets.min() < 0 else buckets.max()
                     raise UsageError(
-                        f"bucket {wrong} is impossible: buckets are numbered from 0 "
-                        f"to {self.num_buckets(player, r) - 1}"
+                        f"Buckets of round {r} must be 0 to {self.num_buckets(r, player) - 1}, not {wrong}"
                     )
 
 
@@ -128,7 +98,7 @@ def bucketed_rounds(rules: PokerRules, abstractions: AbstractionPair) -> Buckete
         rules: the game.
         abstractions: [position] None for a position that sees everything.
     """
-    _verify_cards(rules, abstractions)
+    verify_same_cards(rules, abstractions)
     deals = Deals(rules)
     first, second = (
         frozenset(
@@ -180,7 +150,7 @@ def game_buckets(
     if bucketed is None:
         bucketed = bucketed_rounds(rules, abstractions)
     else:
-        _verify_cards(rules, abstractions)
+        verify_same_cards(rules, abstractions)
     maps: list[dict[int, npt.NDArray[np.int32]]] = []
     sizes: list[dict[int, int]] = []
     for player, abstraction in enumerate(abstractions):
@@ -210,14 +180,14 @@ def game_buckets(
     return Buckets((maps[0], maps[1]), name, (sizes[0], sizes[1]))
 
 
-def _verify_cards(rules: PokerRules, abstractions: AbstractionPair) -> None:
+def verify_same_cards(rules: PokerRules, abstractions: AbstractionPair) -> None:
     """Refuse abstractions of other cards."""
     for abstraction in abstractions:
         if abstraction is None:
             continue
         if not rules.deals_like(abstraction.game):
             raise UsageError(
-                f"the abstraction '{abstraction.name}' is one of '{abstraction.game.name}', "
+                f"The abstraction '{abstraction.name}' was made for '{abstraction.game.name}', "
                 f"whose cards are not those of '{rules.name}'"
             )
 
@@ -234,7 +204,7 @@ def _asked(
         buckets[part] = abstraction.buckets(cards[part], round_index, player)
     if buckets.min() < 0 or buckets.max() >= num_buckets:
         raise UsageError(
-            f"the abstraction '{abstraction.name}' has buckets {buckets.min()} to {buckets.max()} in round "
-            f"{round_index}: 0 to {num_buckets - 1} are allowed"
+            f"The abstraction '{abstraction.name}' gives buckets {buckets.min()} to {buckets.max()} in round "
+            f"{round_index}: they must be 0 to {num_buckets - 1}"
         )
     return buckets

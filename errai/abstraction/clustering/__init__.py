@@ -1,1 +1,1 @@
-"""Ways of making buckets of rows: k-means, nearest centres, percentiles, potential-aware clustering."""
+"""Hands put into clusters: percentiles, k-means on rows and on distributions, one loop for both."""

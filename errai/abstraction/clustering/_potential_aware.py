@@ -280,18 +280,13 @@ def approach_centre(
 
 
 @kernel()
-def count_members(
-    rows,  # IN   uint16[n, J]
-    weights,  # IN   int64[n]
-    members,  # IN   int64[m]  rows of one centre
-    counts,  # OUT  int64[M]
+def count_rows(
+    rows,  # IN      uint16[n, J]
+    weights,  # IN      int64[n]
+    labels,  # IN      int32[n]
+    counts,  # IN/OUT  int64[K, M]  how often each next bucket occurs among the rows of each centre
 ):
-    """Count how often each next bucket occurs among a centre's rows; return the total."""
-    counts[:] = 0
-    total = np.int64(0)
-    for m in range(members.shape[0]):
-        weight = weights[members[m]]
-        total += weight * rows.shape[1]
+    """Add the next buckets of rows to the counts of their centres."""
+    for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
-            counts[rows[members[m], j]] += weight
-    return total
+            counts[labels[i], rows[i, j]] += weights[i]

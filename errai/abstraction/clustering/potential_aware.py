@@ -12,16 +12,17 @@ Imperfect-Information Games" (AAAI 2014).
    out by largest remainders.
 4. Centres are tried in ascending order of a lower bound, the distance of the two means
    (`_potential_aware.py`), until it is above the best greedy cost. Trying all would give the same labels.
-5. As in `kmeans.py`: k-means++ starts, restarts, empty centres moved to the farthest rows, training on a
-   sample where there are many rows, and the same bytes on any number of threads.
+5. The loop is that of every k-means (`lloyd.py`): k-means++ starts, restarts, empty centres moved to the
+   farthest rows, training on a sample where there are many rows and steps over all of them after it, the
+   same bytes on any number of threads.
 
 Deviations from the paper: next buckets are merged before the transport and served in ascending order;
 lower bounds and abandoned transports skip distances, without changing any label.
 
-The tables of ground distances and orders take 6 M^2 bytes for M next buckets (486 MB for 9,000).
+The tables of ground distances and orders take 6 M^2 bytes for M next buckets (486 MB for 9,000), the counts
+of K centres 8 K M.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,18 +30,19 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.clustering import _potential_aware as kernels
-from errai.abstraction.clustering.kmeans import (
+from errai.abstraction.clustering.lloyd import (
     MAX_ITERATIONS,
-    MIN_SAMPLE_ROWS,
-    SAMPLE_ROWS_PER_CENTRE,
-    SEEDING_ROWS_PER_CENTRE,
-    random_stream,
-    verify_sizes,
+    Distances,
+    Effort,
+    Farthest,
+    Means,
+    Space,
+    k_means,
     verify_weights,
 )
-from errai.abstraction.clustering.nearest import Int64s, Metric, Rows, verify_rows
+from errai.abstraction.clustering.nearest import Int64s, Labels, Metric, Rows, verify_rows
 from errai.errors import UsageError
-from errai.workers import Progress, Report, Workers, start_workers
+from errai.workers import Progress, Report, Workers
 
 CHUNK_ROWS = 1 << 10
 SEEDING_CHUNK_ROWS = 1 << 14
@@ -103,7 +105,7 @@ class PotentialClustering:
 
 
 @dataclass(frozen=True)
-class _Space:
+class _Ground:
     """The next round's buckets and how far they are from each other.
 
     Attributes:
@@ -150,13 +152,13 @@ def ground_distances(next_centres: Rows, metric: Metric) -> Int32s:
     return ground
 
 
-def _space(next_centres: Rows, metric: Metric, num_next: int) -> _Space:
+def _ground(next_centres: Rows, metric: Metric, num_next: int) -> _Ground:
     """Measure all pairs of next buckets and sort them."""
     ground = ground_distances(next_centres, metric)
     order = np.empty(ground.shape, dtype=np.uint16)
     for bucket in range(len(ground)):
         order[bucket] = np.argsort(ground[bucket], kind="stable")
-    return _Space(
+    return _Ground(
         np.ascontiguousarray(next_centres),
         ground,
         order,
@@ -183,12 +185,12 @@ def greedy_emd(row: npt.ArrayLike, distribution: npt.ArrayLike, ground: npt.Arra
     table = np.asarray(ground, dtype=np.int32)
     if masses.ndim != 1 or table.shape != (len(masses), len(masses)) or masses.min() < 0 or masses.sum() < 1:
         raise UsageError(
-            f"a distribution of shape {masses.shape} and ground distances of shape {table.shape} do not fit: "
-            "M masses, none negative and some positive, and M x M distances are needed"
+            "Expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
+            f"shapes {masses.shape} and {table.shape}"
         )
     if buckets.ndim != 1 or len(buckets) == 0 or buckets[-1] >= len(masses):
         raise UsageError(
-            f"buckets {buckets.tolist()} do not fit: one or more from 0 to {len(masses) - 1} are allowed"
+            f"The row must be one or more buckets from 0 to {len(masses) - 1}, not {buckets.tolist()}"
         )
     support = np.flatnonzero(masses).astype(np.int32)
     total = int(masses.sum())
@@ -223,9 +225,12 @@ def largest_remainders(counts: Int64s, total: int, mass: int) -> Int64s:
 
 
 class _Centres:
-    """Distributions over the next buckets, with their supports one after the other."""
+    """Distributions over the next buckets, with their supports one after the other; ready to be searched."""
 
-    def __init__(self, space: _Space, supports: list[tuple[Int32s, Int64s]]) -> None:
+    num_distances = 0
+    """Nothing is measured before the search."""
+
+    def __init__(self, space: _Ground, supports: list[tuple[Int32s, Int64s]]) -> None:
         self.space = space
         self.supports = supports
         self.begin = np.zeros(len(supports) + 1, dtype=np.int64)
@@ -248,11 +253,13 @@ class _Centres:
             )
         )
 
-    def assign(self, rows: Rows, guesses: Int32s | None) -> tuple[Int32s, Int64s, int]:
+    def assign(
+        self, rows: Rows, guesses: npt.NDArray[np.integer[Any]] | None
+    ) -> tuple[Labels, Int64s, Int64s]:
         """Return nearest centres, greedy costs, and how many of them were computed; rows are sorted."""
         space = self.space
         num_centres = len(self.supports)
-        labels = np.full(len(rows), -1, dtype=np.int32) if guesses is None else guesses.copy()
+        labels = np.full(len(rows), -1, dtype=np.int32) if guesses is None else guesses.astype(np.int32)
         costs = np.empty(len(rows), dtype=np.int64)
         num_distances = kernels.assign_rows(
             rows,
@@ -273,7 +280,7 @@ class _Centres:
             np.empty(num_centres, dtype=np.int64),
             np.empty(num_centres, dtype=np.int64),
         )
-        return labels, costs, num_distances
+        return labels, costs, np.array([num_distances, 0], dtype=np.int64)
 
 
 def _support_of_row(row: Rows, unit: int) -> tuple[Int32s, Int64s]:
@@ -282,184 +289,118 @@ def _support_of_row(row: Rows, unit: int) -> tuple[Int32s, Int64s]:
     return buckets.astype(np.int32), counts.astype(np.int64) * unit
 
 
-def _farthest_rows(rows: Rows, costs: Int64s, num_wanted: int) -> list[int]:
-    """Return numbers of different rows, the farthest from their centres first; none at no distance."""
-    found: dict[bytes, int] = {}
-    for i in np.argsort(-costs, kind="stable"):
-        if len(found) == num_wanted or costs[i] == 0:
-            break
-        found.setdefault(rows[i].tobytes(), int(i))
-    return list(found.values())
+class _Counts(Means[_Centres]):
+    """How often each next bucket occurs among the rows of each centre."""
+
+    def __init__(self, num_clusters: int, num_buckets: int) -> None:
+        self._counts = np.zeros((num_clusters, num_buckets), dtype=np.int64)
+
+    def add(self, rows: Rows, weights: Int64s, labels: Labels, distances: Distances) -> int:
+        """Count rows; return the weighted sum of their costs."""
+        kernels.count_rows(rows, weights, labels, self._counts)
+        high, low = np.divmod(distances, 1 << HALF_BITS)
+        return (int(weights @ high) << HALF_BITS) + int(weights @ low)
+
+    def moved(self, centres: _Centres, farthest: Farthest) -> _Centres:
+        """Return the mean distributions; centres without rows take the farthest rows while there are any."""
+        supports = list(centres.supports)
+        empty = []
+        for k, counts in enumerate(self._counts):
+            present = np.flatnonzero(counts)
+            if len(present) == 0:
+                empty.append(k)
+                continue
+            masses = largest_remainders(counts[present], int(counts.sum()), centres.total_mass)
+            supports[k] = present[masses > 0].astype(np.int32), masses[masses > 0]
+        if empty:
+            for k, row in zip(empty, farthest(len(empty)), strict=False):
+                supports[k] = _support_of_row(row, centres.space.unit)
+        return _Centres(centres.space, supports)
 
 
-def _moved_centres(centres: _Centres, rows: Rows, weights: Int64s, labels: Int32s, costs: Int64s) -> _Centres:
-    """Return the mean distributions; centres without rows take the farthest rows as long as there are any."""
-    order = np.argsort(labels, kind="stable")
-    ends = np.searchsorted(labels[order], np.arange(len(centres.supports) + 1))
-    counts = np.empty(len(centres.space.centres), dtype=np.int64)
-    supports = list(centres.supports)
-    empty = []
-    for k in range(len(supports)):
-        members = order[ends[k] : ends[k + 1]]
-        if len(members) == 0:
-            empty.append(k)
-            continue
-        total = int(kernels.count_members(rows, weights, members, counts))
-        present = np.flatnonzero(counts)
-        masses = largest_remainders(counts[present], total, centres.total_mass)
-        supports[k] = present[masses > 0].astype(np.int32), masses[masses > 0]
-    if empty:
-        for k, i in zip(empty, _farthest_rows(rows, costs, len(empty)), strict=False):
-            supports[k] = _support_of_row(rows[i], centres.space.unit)
-    return _Centres(centres.space, supports)
+class _PotentialSpace(Space[_Centres]):
+    """Rows of next buckets under the greedy earth mover's distance; centres are distributions."""
 
+    def __init__(self, space: _Ground) -> None:
+        self._space = space
 
-def _seeds(
-    space: _Space,
-    rows: Rows,
-    weights: Int64s,
-    num_clusters: int,
-    rng: np.random.Generator,
-    workers: Workers,
-    progress: Progress,
-) -> tuple[_Centres, int]:
-    """Choose rows as first centres by k-means++; surplus centres repeat the first, and so stay empty."""
-    num_rows, num_next = rows.shape
-    positions = space.positions(rows)
-    scale = float(space.parts * num_next * space.unit)
-    costs = np.full(num_rows, kernels.NO_LIMIT, dtype=np.int64)
-    uniforms = rng.random(num_clusters)
-    masses = weights.astype(np.float64)
-    chosen: list[int] = []
-    num_distances = 0
-    for uniform in uniforms:
-        cumulative = np.cumsum(masses)
-        if cumulative[-1] == 0:
-            break
-        row = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
-        row = min(row, int(np.flatnonzero(masses)[-1]))
-        chosen.append(row)
+    @property
+    def chunk_rows(self) -> int:
+        """Rows that one task works on."""
+        return CHUNK_ROWS
 
-        def work(begin: int, end: int, row: int = row) -> int:
-            return int(
-                kernels.approach_centre(
-                    rows[begin:end],
-                    space.unit,
-                    positions[begin:end],
-                    rows[row],
-                    positions[row],
-                    space.ground,
-                    space.order,
-                    space.squared,
-                    space.margin,
-                    scale,
-                    costs[begin:end],
-                    np.full(len(space.centres), kernels.ABSENT, dtype=np.int64),
+    def search(self, centres: _Centres, workers: Workers, progress: Progress) -> _Centres:
+        """Centres are ready to be searched."""
+        return centres
+
+    def means(self, num_clusters: int) -> _Counts:
+        """Return empty counts."""
+        return _Counts(num_clusters, len(self._space.centres))
+
+    def same(self, first: _Centres, second: _Centres) -> bool:
+        """Return whether no centre has moved."""
+        return first.equals(second)
+
+    def seeds(
+        self,
+        rows: Rows,
+        weights: Int64s,
+        num_clusters: int,
+        rng: np.random.Generator,
+        workers: Workers,
+        progress: Progress,
+    ) -> tuple[_Centres, Labels, int]:
+        """Choose rows as first centres by k-means++; surplus centres repeat the first, and so stay empty."""
+        space = self._space
+        num_rows, num_next = rows.shape
+        positions = space.positions(rows)
+        scale = float(space.parts * num_next * space.unit)
+        costs = np.full(num_rows, kernels.NO_LIMIT, dtype=np.int64)
+        uniforms = rng.random(num_clusters)
+        masses = weights.astype(np.float64)
+        chosen: list[int] = []
+        num_distances = 0
+        for uniform in uniforms:
+            cumulative = np.cumsum(masses)
+            if cumulative[-1] == 0:
+                break
+            row = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
+            row = min(row, int(np.flatnonzero(masses)[-1]))
+            chosen.append(row)
+
+            def work(begin: int, end: int, row: int = row) -> int:
+                return int(
+                    kernels.approach_centre(
+                        rows[begin:end],
+                        space.unit,
+                        positions[begin:end],
+                        rows[row],
+                        positions[row],
+                        space.ground,
+                        space.order,
+                        space.squared,
+                        space.margin,
+                        scale,
+                        costs[begin:end],
+                        np.full(len(space.centres), kernels.ABSENT, dtype=np.int64),
+                    )
                 )
-            )
 
-        for _, _, computed in workers.map(work, num_rows, SEEDING_CHUNK_ROWS, progress):
-            num_distances += computed
-        progress.tick()
-        masses = weights * (costs / scale) ** 2
-    supports = [_support_of_row(rows[row], space.unit) for row in chosen]
-    return _Centres(space, supports + [supports[0]] * (num_clusters - len(supports))), num_distances
+            for _, _, computed in workers.map(work, num_rows, SEEDING_CHUNK_ROWS, progress):
+                num_distances += computed
+            progress.tick()
+            masses = weights * (costs / scale) ** 2
+        supports = [_support_of_row(rows[row], space.unit) for row in chosen]
+        centres = _Centres(space, supports + [supports[0]] * (num_clusters - len(supports)))
+        return centres, np.full(num_rows, -1, dtype=np.int32), num_distances
 
 
 def _sorted_rows(next_buckets: npt.NDArray[Any], num_buckets: int) -> Rows:
     """Copy rows with their buckets in ascending order; refuse a bucket that there is not."""
     rows: Rows = np.sort(next_buckets, axis=1)
     if len(rows) and (largest := int(rows[:, -1].max())) >= num_buckets:
-        raise UsageError(
-            f"next bucket {largest} is not among {num_buckets} centres: 0 to {num_buckets - 1} are allowed"
-        )
+        raise UsageError(f"Next buckets must be 0 to {num_buckets - 1}, one for each centre, not {largest}")
     return rows
-
-
-def _assign(
-    centres: _Centres,
-    read: Callable[[int, int], Rows],
-    weights: npt.NDArray[Any],
-    labels: Int32s,
-    guessed: bool,
-    workers: Workers,
-    progress: Progress,
-    costs: Int64s | None = None,
-) -> tuple[int, int]:
-    """Write the nearest centre of every row to `labels`; return weighted cost and distances computed."""
-    total = num_distances = 0
-
-    def work(begin: int, end: int) -> tuple[Int32s, Int64s, int]:
-        return centres.assign(read(begin, end), labels[begin:end] if guessed else None)
-
-    for begin, end, (nearest, measured, computed) in workers.map(work, len(labels), CHUNK_ROWS, progress):
-        labels[begin:end] = nearest
-        if costs is not None:
-            costs[begin:end] = measured
-        chunk_weights = weights[begin:end].astype(np.int64)
-        high, low = np.divmod(measured, 1 << HALF_BITS)
-        total += (int(chunk_weights @ high) << HALF_BITS) + int(chunk_weights @ low)
-        num_distances += computed
-        progress.add(end - begin)
-    return total, num_distances
-
-
-@dataclass(frozen=True)
-class _Trained:
-    """One run of k-means on the sample."""
-
-    centres: _Centres
-    labels: Int32s
-    cost: int
-    iterations: int
-    num_distances: int
-    num_plain_distances: int
-
-
-def _lloyd(
-    space: _Space,
-    rows: Rows,
-    weights: Int64s,
-    num_clusters: int,
-    rng: np.random.Generator,
-    max_iterations: int,
-    workers: Workers,
-    progress: Progress,
-) -> _Trained:
-    """Run k-means once on sorted rows."""
-    num_rows = len(rows)
-    num_to_seed = min(num_rows, SEEDING_ROWS_PER_CENTRE * num_clusters)
-    sample = np.arange(num_rows)
-    if num_to_seed < num_rows:
-        sample = np.sort(rng.choice(num_rows, num_to_seed, replace=False, shuffle=False))
-    centres, num_distances = _seeds(
-        space, rows[sample], weights[sample], num_clusters, rng, workers, progress
-    )
-    num_plain = num_to_seed * num_clusters
-    labels = np.full(num_rows, -1, dtype=np.int32)
-    costs = np.empty(num_rows, dtype=np.int64)
-    iterations = 0
-    while True:
-        cost, computed = _assign(
-            centres,
-            lambda begin, end: rows[begin:end],
-            weights,
-            labels,
-            iterations > 0,
-            workers,
-            progress,
-            costs,
-        )
-        num_distances += computed
-        num_plain += num_rows * num_clusters
-        if iterations == max_iterations:
-            break
-        moved = _moved_centres(centres, rows, weights, labels, costs)
-        if moved.equals(centres):
-            break
-        centres = moved
-        iterations += 1
-    return _Trained(centres, labels, cost, iterations, num_distances, num_plain)
 
 
 def cluster_potential(
@@ -472,6 +413,7 @@ def cluster_potential(
     seed: int = 0,
     restarts: int = 1,
     sample_size: int | None = None,
+    full_passes: int = 1,
     max_iterations: int = MAX_ITERATIONS,
     num_threads: int | None = None,
     report: Report | None = None,
@@ -487,7 +429,9 @@ def cluster_potential(
         num_clusters: K, 1 to N. Where fewer rows differ, the surplus centres repeat the first and stay empty.
         seed: the same seed gives the same bytes on any number of threads.
         restarts: independent runs, of which the cheapest is kept.
-        sample_size: rows to train on, max(200,000, 100 K) without it; all rows are assigned in the end.
+        sample_size: rows to train on, max(200,000, 100 K) without it; all where it is N or more.
+        full_passes: Lloyd steps over all rows, where the training saw a sample. A centre that is left without
+            rows moves to the sample's row that is farthest from its own.
         max_iterations: Lloyd steps at most.
         num_threads: all cores without it.
         report: called with rows assigned and their largest possible number about once a second, from the
@@ -497,82 +441,48 @@ def cluster_potential(
         The clustering; every label is the nearest of the returned centres by the greedy distance.
     """
     num_rows = len(next_buckets)
-    if sample_size is None:
-        sample_size = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_CENTRE * num_clusters)
-    verify_sizes(num_rows, num_clusters, restarts=restarts, max_iterations=max_iterations)
-    if sample_size < num_clusters:
-        raise UsageError(
-            f"sample_size is {sample_size}: the {num_clusters} clusters need at least as many rows"
-        )
+    effort = Effort(seed, restarts, max_iterations, sample_size, full_passes, num_threads)
+    effort.sampled(num_rows, num_clusters)
     total_weight = verify_weights(weights, num_rows)
     verify_rows(next_centres, next_centres.shape[-1], metric, 1)
     if next_buckets.ndim != 2 or next_buckets.dtype != np.uint16 or next_buckets.shape[1] == 0:
         raise UsageError(
-            f"next buckets are {next_buckets.dtype}{list(next_buckets.shape)}: uint16 with 1 or more columns "
-            "are needed"
+            "Next buckets must be uint16 with 1 or more columns, not "
+            f"{next_buckets.dtype}{list(next_buckets.shape)}"
         )
     num_next = next_buckets.shape[1]
     if not 1 <= len(next_centres) <= MAX_NEXT_BUCKETS:
-        raise UsageError(f"{len(next_centres)} next buckets: 1 to {MAX_NEXT_BUCKETS} are allowed")
+        raise UsageError(
+            f"The number of next buckets must be 1 to {MAX_NEXT_BUCKETS:,}, not {len(next_centres):,}"
+        )
     if num_clusters > kernels.CENTRE_MASK:
-        raise UsageError(f"{num_clusters} clusters: 1 to {kernels.CENTRE_MASK} are allowed")
-    space = _space(next_centres, metric, num_next)
-    total_mass = num_next * space.unit
-    farthest = total_mass * int(space.ground.max())
+        raise UsageError(f"The number of clusters must be 1 to {kernels.CENTRE_MASK:,}, not {num_clusters:,}")
+    ground = _ground(next_centres, metric, num_next)
+    total_mass = num_next * ground.unit
+    farthest = total_mass * int(ground.ground.max())
     if farthest >= MAX_COST or total_weight * num_next * total_mass >= 1 << 63:
         raise UsageError(
-            f"{num_next} next buckets at distances up to {int(space.ground.max())} with a total weight of "
+            f"{num_next} next buckets at distances up to {int(ground.ground.max())} with a total weight of "
             f"{total_weight} are too many: costs must stay below 2^45, and weighted counts below 2^63"
         )
-
-    def read(begin: int, end: int) -> Rows:
-        return _sorted_rows(next_buckets[begin:end], len(next_centres))
-
-    whole = sample_size >= num_rows
-    sample_size = min(sample_size, num_rows)
-    progress = Progress(report, restarts * (max_iterations + 1) * sample_size + (0 if whole else num_rows))
-    best: _Trained | None = None
-    num_distances = num_plain = 0
-    with start_workers(num_threads) as workers:
-        sample = np.arange(num_rows)
-        if not whole:
-            rng = random_stream(seed, restarts, num_clusters)
-            sample = np.sort(rng.choice(num_rows, sample_size, replace=False, shuffle=False))
-        rows = _sorted_rows(np.asarray(next_buckets[sample]), len(next_centres))
-        sample_weights = weights[sample].astype(np.int64)
-        for restart in range(restarts):
-            trained = _lloyd(
-                space,
-                rows,
-                sample_weights,
-                num_clusters,
-                random_stream(seed, restart),
-                max_iterations,
-                workers,
-                progress,
-            )
-            progress.jump((restart + 1) * (max_iterations + 1) * sample_size)
-            num_distances += trained.num_distances
-            num_plain += trained.num_plain_distances
-            if best is None or trained.cost < best.cost:
-                best = trained
-        assert best is not None
-        labels, cost = best.labels, best.cost
-        if not whole:
-            labels = np.empty(num_rows, dtype=np.int32)
-            cost, computed = _assign(best.centres, read, weights, labels, False, workers, progress)
-            num_distances += computed
-            num_plain += num_rows * num_clusters
-    progress.finish()
+    found = k_means(
+        _PotentialSpace(ground),
+        lambda begin, end: _sorted_rows(next_buckets[begin:end], len(next_centres)),
+        weights,
+        num_next,
+        num_clusters,
+        effort,
+        report=report,
+    )
     return PotentialClustering(
-        labels,
-        best.centres.begin,
-        best.centres.buckets,
-        best.centres.masses,
+        found.labels,
+        found.centres.begin,
+        found.centres.buckets,
+        found.centres.masses,
         total_mass,
         len(next_centres),
-        cost / total_weight / total_mass / space.parts,
-        best.iterations,
-        num_distances,
-        num_plain,
+        found.cost / total_weight / total_mass / ground.parts,
+        found.iterations,
+        found.work.distances,
+        found.work.plain_distances,
     )

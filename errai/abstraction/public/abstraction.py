@@ -50,6 +50,7 @@ from errai.abstraction.abstraction import (
 )
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.public import _abstraction as kernels
 from errai.array_file import read_array, write_array, write_text
 from errai.cards.deck import format_cards
@@ -174,7 +175,7 @@ class PublicAbstraction:
 
     def num_buckets(self, round_index: int, player: int = 0) -> int:
         """Return the number of buckets of a round, over all clusters."""
-        self._verify_player(player)
+        verify_player(player)
         if round_index < self.special_round:
             return self.classes.size(round_index)
         self.classes.num_board_cards(round_index)  # refuses rounds that do not exist
@@ -193,7 +194,7 @@ class PublicAbstraction:
             board: uint8[b], rounds in dealt order.
             player: whose buckets; both players have the same.
         """
-        self._verify_player(player)
+        verify_player(player)
         board = np.ascontiguousarray(board, dtype=np.uint8)
         round_index = self.game.round_of_board(len(board))
         self.game.deck.verify(board.tolist())
@@ -233,7 +234,8 @@ class PublicAbstraction:
             round_index: the round.
             player: whose buckets; both players have the same.
         """
-        self._verify_player(player)
+        verify_player(player)
+        verify_cards(cards, self.classes, round_index)
         num_hole = self.game.num_hole_cards
         classes = self.classes.index(cards, round_index)  # refuses whatever is no deal
         if round_index < self.special_round:
@@ -313,10 +315,6 @@ class PublicAbstraction:
                 f"{', '.join(map(str, sorted(self.clusters)))} are"
             )
         return self.clusters[number], number * self.buckets_per_cluster[round_index - self.special_round]
-
-    def _verify_player(self, player: int) -> None:
-        if player not in (0, 1):
-            raise UsageError(f"player {player} does not exist: 0 and 1 are allowed")
 
 
 def padded(rows: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:

@@ -36,9 +36,11 @@ from errai.abstraction.public.abstraction import (
     PublicWriter,
 )
 from errai.abstraction.public.clusters import PublicClusters
+from errai.abstraction.seeds import verify_seed
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rules import PokerRules
 from errai.workers import Progress, start_workers, verified_threads
 
 DEFAULT_BUCKETS = 500
@@ -92,17 +94,18 @@ def build_public_abstraction(
     """
     rules = features.plan.rules
     deals = Deals(rules)
-    counts = _verified_buckets(features, special_round, buckets)
+    verify_seed(seed)
+    counts = verified_buckets(rules, special_round, buckets)
     num_boards = deals.num_boards(special_round)
     if len(clusters.cluster_of_board) != num_boards:
         raise UsageError(
-            f"{len(clusters.cluster_of_board)} boards are clustered: round {special_round} of '{rules.name}' "
-            f"has {num_boards}"
+            f"Expected clusters of the {num_boards} boards of round {special_round} of '{rules.name}', "
+            f"not of {len(clusters.cluster_of_board)}"
         )
     wanted = range(clusters.num_clusters) if only is None else sorted(set(only))
     for number in wanted:
         if len(clusters.boards(number)) == 0:
-            raise UsageError(f"public cluster {number} has no board: every cluster needs one")
+            raise UsageError(f"Public cluster {number} is empty: every cluster must have a board")
     verified_threads(num_threads)
     choices = _Choices(features, special_round, counts, seed, restarts, max_iterations)
     deals.boards.cards(deals.board_round(special_round))  # built once, before threads share them
@@ -156,26 +159,24 @@ def _fingerprint(choices: _Choices, clusters: PublicClusters) -> str:
     return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _verified_buckets(
-    features: Features, special_round: int, buckets: int | Sequence[int]
-) -> tuple[int, ...]:
+def verified_buckets(rules: PokerRules, special_round: int, buckets: int | Sequence[int]) -> tuple[int, ...]:
     """Return the buckets of one cluster in each round from the special one on, or say what is wrong."""
-    rules = features.plan.rules
     if not 0 <= special_round < rules.num_rounds or rules.num_board_cards[special_round] == 0:
         raise UsageError(
-            f"round {special_round} of '{rules.name}' deals no public card that could be clustered"
+            f"The special round must be one of '{rules.name}' that deals public cards, not {special_round}"
         )
     between = rules.num_board_cards[special_round + 1 : -1]
     if len(between) > 1 or (between and between[0] != 1):
         raise UsageError(
-            f"'{rules.name}' deals the public cards {between} between round {special_round} and the last: "
-            "one card in one round is allowed"
+            f"At most one public card may be dealt between round {special_round} and the last: "
+            f"'{rules.name}' deals {between}"
         )
     num_rounds = rules.num_rounds - special_round
     counts = (buckets,) * num_rounds if isinstance(buckets, int) else tuple(buckets)
     if len(counts) != num_rounds or not all(1 <= count <= BLOCKED for count in counts):
         raise UsageError(
-            f"buckets of {counts} a cluster do not fit: {num_rounds} numbers of 1 to {BLOCKED} are allowed"
+            f"The buckets of a cluster must be {num_rounds} numbers from 1 to {BLOCKED}, not "
+            f"{', '.join(map(str, counts))}"
         )
     return counts
 

@@ -50,6 +50,7 @@ import numpy.typing as npt
 
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.public import _clusters as kernels
+from errai.abstraction.seeds import verify_seed
 from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
@@ -95,9 +96,7 @@ class PublicClusters:
     def boards(self, cluster: int) -> npt.NDArray[np.int64]:
         """Return the numbers of the boards of a cluster, ascending."""
         if not 0 <= cluster < self.num_clusters:
-            raise UsageError(
-                f"cluster {cluster} does not exist: there are the clusters 0 to {self.num_clusters - 1}"
-            )
+            raise UsageError(f"The cluster must be 0 to {self.num_clusters - 1}, not {cluster}")
         return np.flatnonzero(self.cluster_of_board == cluster)
 
 
@@ -114,8 +113,8 @@ def buckets_of_classes(
     classes = HandClasses(deals.rules)
     if bucket_of_class.shape != (classes.size(round_index),):
         raise UsageError(
-            f"buckets of the shape {bucket_of_class.shape} do not fit round {round_index} of "
-            f"'{deals.rules.name}', which has {classes.size(round_index)} classes"
+            f"Expected {classes.size(round_index)} buckets, one for each class of round {round_index} of "
+            f"'{deals.rules.name}', not an array of shape {bucket_of_class.shape}"
         )
 
     def buckets_on_board(board: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
@@ -150,8 +149,8 @@ def transition_table(
         most = int(given.max())
         if num_buckets is not None and most >= num_buckets:
             raise UsageError(
-                f"a hand on the board {format_cards(board)} has bucket {most}: "
-                f"0 to {num_buckets - 1} are allowed"
+                f"A hand on the board {format_cards(board)} has bucket {most}: it must be 0 to "
+                f"{num_buckets - 1}"
             )
         counts.append(np.bincount(given).astype(np.uint16))
     table = np.zeros((len(boards), num_buckets or max(len(row) for row in counts)), dtype=np.uint16)
@@ -171,8 +170,8 @@ def public_differences(table: npt.NDArray[np.uint16], *, num_threads: int = 1) -
     totals = table.sum(axis=1, dtype=np.int64)
     if table.ndim != 2 or table.size == 0 or totals.min() != totals.max() or not 0 < totals[0] <= MAX_HANDS:
         raise UsageError(
-            f"the rows of a transition table of the shape {table.shape} sum to {totals.min()} to "
-            f"{totals.max()}: equal sums of 1 to {MAX_HANDS} private hands are allowed"
+            f"The rows of a transition table must have equal sums of 1 to {MAX_HANDS} private hands, not "
+            f"{totals.min()} to {totals.max()} in a table of shape {table.shape}"
         )
     differences = np.empty((len(table), len(table)), dtype=np.uint16)
     work = partial(kernels.differences_of_rows, table, np.uint16(totals[0]))
@@ -253,14 +252,11 @@ def cluster_public_boards(
         update: `"in turn"`, or `"at once"` as printed, which does not work (see above).
     """
     given = _verified_distances(distances)
-    if not 1 <= num_clusters <= len(given):
-        raise UsageError(f"{num_clusters} clusters of {len(given)} boards: 1 to {len(given)} are allowed")
+    verify_clusters(len(given), num_clusters, seed, restarts)
     if max_iterations < 0:
-        raise UsageError(f"{max_iterations} iterations are impossible: 0 or more are allowed")
-    if restarts < 1:
-        raise UsageError(f"{restarts} restarts are impossible: 1 or more are allowed")
+        raise UsageError(f"max_iterations must be 0 or more, not {max_iterations}")
     if update not in UPDATES:
-        raise UsageError(f"'{update}' is no way to move boards: {' or '.join(map(repr, UPDATES))} is allowed")
+        raise UsageError(f"update must be {' or '.join(map(repr, UPDATES))}, not '{update}'")
     best: PublicClusters | None = None
     for restart in range(restarts):
         generator = np.random.default_rng((seed, restart))
@@ -278,6 +274,18 @@ def cluster_public_boards(
     assert best is not None
     best.cluster_of_board.setflags(write=False)
     return best
+
+
+def verify_clusters(num_boards: int, num_clusters: int, seed: int, restarts: int) -> None:
+    """Refuse what boards cannot be clustered with."""
+    if not 1 <= num_clusters <= num_boards:
+        raise UsageError(
+            f"The number of public clusters must be 1 to {num_boards:,}, one for each board, not "
+            f"{num_clusters:,}"
+        )
+    if restarts < 1:
+        raise UsageError(f"restarts must be 1 or more, not {restarts}")
+    verify_seed(seed)
 
 
 def _choose_boards(
@@ -321,11 +329,11 @@ def _verified_distances(distances: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return a matrix of distances, or say what is wrong with it."""
     given = np.ascontiguousarray(distances, dtype=np.float64)
     if given.ndim != 2 or given.shape[0] != given.shape[1] or given.size == 0:
-        raise UsageError(f"distances of the shape {given.shape} are not those between all pairs of boards")
+        raise UsageError(f"Distances must be a square matrix over all boards, not of shape {given.shape}")
     if not (np.isfinite(given).all() and given.min() >= 0):
-        raise UsageError("the distances hold numbers that are negative or not finite: 0 or more are allowed")
+        raise UsageError("Distances must be finite and 0 or more: some are negative or not finite")
     if given.diagonal().any() or not np.array_equal(given, given.T):
-        raise UsageError("the distances are not symmetric with a diagonal of zeroes, as distances must be")
+        raise UsageError("Distances must be symmetric with zeroes on the diagonal: these are not")
     return given
 
 
@@ -334,12 +342,12 @@ def _public_boards(deals: Deals, round_index: int) -> npt.NDArray[np.uint8]:
     rules = deals.rules
     if not 0 <= round_index < rules.num_rounds:
         raise UsageError(
-            f"round {round_index} does not exist: '{rules.name}' has the rounds 0 to {rules.num_rounds - 1}"
+            f"The round must be 0 to {rules.num_rounds - 1} in '{rules.name}', not {round_index}"
         )
     if rules.num_board_cards[round_index] == 0:
         raise UsageError(
-            f"round {round_index} of '{rules.name}' deals no public card: only rounds that do have boards to "
-            "cluster"
+            f"Round {round_index} of '{rules.name}' has no boards to cluster: expected one that deals public "
+            "cards"
         )
     return deals.boards.cards(deals.board_round(round_index))
 
@@ -355,8 +363,8 @@ def _all_buckets(
         given = look_up(board)
         if given.shape != free.shape or not np.array_equal(given >= 0, free):
             raise UsageError(
-                f"the base abstraction gives {np.count_nonzero(given >= 0)} hands a bucket on the board "
-                f"{format_cards(board)}: the {free.sum()} hands that share no card with it must have one"
+                f"The {free.sum()} hands that share no card with the board {format_cards(board)} must have a "
+                f"bucket in the base abstraction: {np.count_nonzero(given >= 0)} have one"
             )
         yield board, free, given[free]
 
