@@ -286,7 +286,7 @@ BAD = [
     (["abstract", "info", "none"], "'none' is not an abstraction"),
     (
         ["abstract", "info", "."],
-        "is not an abstraction: a finished folder of 'errai abstract build' is allowed",
+        "is not an abstraction: expected a finished folder of 'errai abstract build'",
     ),
     (["abstract", "show", "none", "--hand", "As"], "'none' is not an abstraction"),
     (["abstract", "show", "IMPERFECT"], "--bucket ROUND:NUMBER or --hand CARDS is needed"),

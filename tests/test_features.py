@@ -271,17 +271,21 @@ def test_costs_are_known_before() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(UsageError, match="170 opponent clusters are impossible: 1 to 169 are allowed"):
+    with pytest.raises(UsageError, match=r"number of opponent clusters must be 1 to 169, .*, not 170"):
         FeaturePlan(rules_of("limit-holdem"), 170)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round"):
         HandClasses(rules_of("limit-holdem")).round_of_board(2)
 
 
-def test_a_cache_of_another_format_is_refused(cache: Path) -> None:
+def test_an_array_of_other_features_is_refused(cache: Path) -> None:
     plan = FeaturePlan(rules_of("leduc"), 2)
     build_features(plan)
-    other = FeaturePlan(rules_of("leduc"), 3)
+    other = FeaturePlan(rules_of("kuhn"), 2)
     build_features(other)
-    (plan.folder / "strength-0.array").write_bytes((other.folder / "strength-0.array").read_bytes())
-    with pytest.raises(UsageError, match="was made by another configuration"):
+    path = plan.folder / "strength-0.array"
+    path.write_bytes((other.folder / path.name).read_bytes())
+    with pytest.raises(UsageError, match=r"strength-0\.array' was made by another configuration"):
+        Features(plan).strength(0)
+    path.write_bytes((plan.folder / "deals-0.array").read_bytes())
+    with pytest.raises(UsageError, match=r"strength-0\.array' is not the feature 'strength-0' of 'leduc'"):
         Features(plan).strength(0)

@@ -28,7 +28,16 @@ from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, clus
 from errai.abstraction.clustering.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.clustering.potential_aware import PotentialClustering, cluster_potential
 from errai.abstraction.features.build import build_features
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, BoardSweep, FeaturePlan, Features
+from errai.abstraction.features.features import (
+    DEFAULT_CLUSTERS,
+    HISTOGRAMS,
+    OCHS,
+    OPPONENT_CLUSTERS,
+    STRENGTH,
+    BoardSweep,
+    FeaturePlan,
+    Features,
+)
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.population import Population, all_deals, sampled_deals
@@ -98,7 +107,8 @@ def abstract(
     """
     recipes = parse_recipes(name, game)
     options = options or BuildOptions()
-    plan = FeaturePlan(game, clusters or min(DEFAULT_CLUSTERS, HandClasses(game).size(0)))
+    num_clusters = clusters or min(DEFAULT_CLUSTERS, HandClasses(game).size(0))
+    plan = FeaturePlan(game, num_clusters, needed_features(recipes))
     features = build_features(plan, options.num_threads, report)
     return build_abstraction(recipes, features, options, out=out, report=report)
 
@@ -124,9 +134,11 @@ def build_abstraction(
     tell = report or (lambda what, done, total: None)
     mark = fingerprint(recipes, features, options)
     writer = AbstractionWriter(out, recipes, mark) if out is not None else None
-    clusters = np.asarray(features.opponent_clusters)
+    has_clusters = OPPONENT_CLUSTERS in FeaturePlan(recipes[0].rules, 1, needed_features(recipes)).arrays
+    clusters = np.asarray(features.opponent_clusters) if has_clusters else np.zeros(0, dtype=np.uint16)
+    num_clusters = features.plan.num_clusters if has_clusters else 0
     if writer is not None:
-        writer.write_clusters(clusters)
+        writer.write_clusters(clusters, num_clusters)
     players, statistics = [], []
     for player, recipe in enumerate(recipes):
         side = _Side(recipe, features, options, tell, f" of player {player}" if len(recipes) > 1 else "")
@@ -148,7 +160,25 @@ def build_abstraction(
         statistics.append(tuple(side.statistics[r] for r in range(len(recipe.rounds))))
     if writer is not None:
         writer.finish()
-    return Abstraction(recipes[0].rules, recipes, tuple(players), clusters, mark, tuple(statistics))
+    return Abstraction(
+        recipes[0].rules, recipes, tuple(players), clusters, mark, tuple(statistics), num_clusters
+    )
+
+
+def needed_features(recipes: tuple[Recipe, ...]) -> frozenset[str]:
+    """Return the features that recipes need, by the names of `FeaturePlan`."""
+    needed = {STRENGTH}
+    for recipe in recipes:
+        last_round = len(recipe.rounds) - 1
+        for r, one in enumerate(recipe.rounds):
+            if one.method is Method.OPPONENT_CLUSTERS:
+                needed.add(f"{OCHS}-{r}")
+            if one.method in (Method.EARTH_MOVER, Method.POTENTIAL_AWARE) and r < last_round:
+                needed.add(f"{HISTOGRAMS}-{r}")
+            # Potential-aware buckets are told apart by the rows of the round after, whatever its method.
+            if one.method is Method.POTENTIAL_AWARE and r + 1 < last_round:
+                needed.add(f"{HISTOGRAMS}-{r + 1}")
+    return frozenset(needed)
 
 
 def fingerprint(recipes: tuple[Recipe, ...], features: Features, options: BuildOptions) -> str:

@@ -12,12 +12,12 @@ def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction | 
 
     Args:
         path: its folder.
-        whole: verify every bit of its tables, which takes seconds for large ones; headers and sizes are
-            verified always, and public abstractions are always verified whole.
+        whole: read its tables into memory rather than map them; public abstractions are always read.
+            Every bit of a table is verified in any case, about a second for each GB.
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise UsageError(f"'{path}' is not an abstraction: a folder of 'errai abstract build' is allowed")
+        raise UsageError(f"'{path}' is not an abstraction: expected a folder of 'errai abstract build'")
     if read_manifest(folder)["kind"] == KIND:
         return load_public_abstraction(folder)
     return read_abstraction(folder, whole=whole)
