@@ -71,7 +71,7 @@ def estimate_seconds(plan: FeaturePlan, num_threads: int | None = None) -> float
     classes, missing, last = plan.classes, plan.missing(), plan.last_round
     boards = classes.boards(last).num_boards(_board_round(plan, last))
     seconds = 0.0
-    if OPPONENT_CLUSTERS in missing and not _has(plan, f"{HISTOGRAMS}-0"):
+    if OPPONENT_CLUSTERS in missing and not plan.has(f"{HISTOGRAMS}-0"):
         seconds += boards * SECONDS_A_SWEPT_BOARD
     if any(f"{kind}-{last}" in missing for kind in (DEALS, STRENGTH, OCHS)):
         seconds += boards * SECONDS_A_SWEPT_BOARD
@@ -123,7 +123,7 @@ class _Build:
         if not self._missing(OPPONENT_CLUSTERS):
             return
         hands = np.bincount(plan.classes.index(plan.classes.hands, 0), minlength=plan.classes.size(0))
-        if plan.last_round > 0 and _has(plan, f"{HISTOGRAMS}-0"):
+        if plan.has(f"{HISTOGRAMS}-0"):
             rows = np.asarray(self._read(f"{HISTOGRAMS}-0")).astype(np.int64)
         else:
             rows = self._hole_card_histograms(hands)
@@ -309,7 +309,7 @@ class _Build:
 
     def _missing(self, *features: str) -> list[str]:
         """Return those of some features that are wanted and not there."""
-        return [one for one in features if one in self.plan.arrays and not _has(self.plan, one)]
+        return [one for one in features if one in self.plan.arrays and not self.plan.has(one)]
 
     def _write(self, feature: str, numbers: Array) -> None:
         array = self.plan.arrays[feature]
@@ -323,12 +323,7 @@ class _Build:
         )
 
     def _read(self, feature: str) -> Array:
-        return map_planned(self.plan, self.plan.arrays[feature])
-
-
-def _has(plan: FeaturePlan, feature: str) -> bool:
-    """Return whether the cache has a feature, wanted or not."""
-    return plan.path(plan.all_arrays[feature]).exists()
+        return map_planned(self.plan, self.plan.all_arrays[feature])
 
 
 def _part(plan: FeaturePlan, out: dict[str, Array], feature: str, begin: int, end: int) -> Array:

@@ -219,9 +219,13 @@ class FeaturePlan:
         earlier = {f"{kind}-{e}" for e in range(int(r) + 1)}
         return bool(earlier.intersection(self.needed)) or kind in self.needed
 
+    def has(self, feature: str) -> bool:
+        """Return whether the cache has a feature such as `ochs-3`, wanted or not."""
+        return feature in self.all_arrays and self.path(self.all_arrays[feature]).exists()
+
     def missing(self) -> dict[str, ArrayPlan]:
         """Return the arrays that are not in the cache yet: a file has its name only when it is whole."""
-        return {name: array for name, array in self.arrays.items() if not self.path(array).exists()}
+        return {name: array for name, array in self.arrays.items() if not self.has(name)}
 
     @property
     def disk_bytes(self) -> int:
@@ -249,8 +253,7 @@ class Features:
 
     def has(self, feature: str) -> bool:
         """Return whether a feature such as `ochs-3` is in the cache, planned or not."""
-        array = self.plan.all_arrays.get(feature)
-        return array is not None and self.plan.path(array).exists()
+        return self.plan.has(feature)
 
     @property
     def classes(self) -> HandClasses:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from errai.abstraction.abstraction import FORMAT
 from errai.abstraction.clustering.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
 from errai.abstraction.features._features import open_deals
-from errai.abstraction.features.features import Features
+from errai.abstraction.features.features import HISTOGRAMS, OPPONENT_CLUSTERS, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.public.abstraction import (
     BLOCKED,
@@ -44,6 +44,9 @@ from errai.games.deals import Deals
 from errai.memory import num_cores
 
 DEFAULT_BUCKETS = 500
+
+NEEDED_FEATURES = (HISTOGRAMS, OPPONENT_CLUSTERS)
+"""What a `FeaturePlan` must have: strengths against opponents are computed board by board."""
 
 SAMPLE_ROWS_PER_BUCKET = 100
 SAMPLE_BOARDS = 1000
