@@ -163,7 +163,7 @@ def test_interrupted_build_goes_on_with_the_same_bytes(tmp_path: Path, features:
     folder = tmp_path / "interrupted"
     attempts = 0
     while True:
-        done = len(list(folder.glob(".*.note"))) if folder.exists() else 0
+        done = len(list(folder.glob(".*.round"))) if folder.exists() else 0
         try:
             built = build_abstraction(
                 recipes, features, options, out=folder, report=InterruptedAfterRound(folder, done + 1)
@@ -171,7 +171,7 @@ def test_interrupted_build_goes_on_with_the_same_bytes(tmp_path: Path, features:
             break
         except KeyboardInterrupt:
             attempts += 1
-            assert len(list(folder.glob(".*.note"))) > done
+            assert len(list(folder.glob(".*.round"))) > done
             with pytest.raises(UsageError, match="is not an abstraction"):
                 errai.load_abstraction(folder)
     assert attempts >= 1
@@ -191,7 +191,7 @@ class InterruptedAfterRound:
         self.folder, self.rounds = folder, rounds
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        if len(list(self.folder.glob(".*.note"))) >= self.rounds:
+        if len(list(self.folder.glob(".*.round"))) >= self.rounds:
             raise KeyboardInterrupt
 
 

@@ -164,7 +164,7 @@ def test_the_note_of_another_build_does_not_outlive_its_arrays(tmp_path: Path) -
         return unless_done(lambda: build_abstraction(recipes, features, options, out=folder))
 
     first = KilledStates(folder, build(1))
-    first.restore(next(state for state in first.states if ".0-0.note" in dict(state)))
+    first.restore(next(state for state in first.states if ".0-0.round" in dict(state)))
     second = KilledStates(folder, build(2))
     mixed = [state for state in second.states if "abstraction.json" not in dict(state)]
     assert len(mixed) > 15

@@ -164,7 +164,7 @@ class AbstractionWriter:
     """Writes an abstraction round by round; a folder without its manifest is not an abstraction yet."""
 
     def __init__(self, folder: str | Path, recipes: Sequence[Recipe], fingerprint: str) -> None:
-        self._folder = FolderWriter(folder, fingerprint)
+        self._folder = FolderWriter(folder, fingerprint, "round")
         self._recipes = tuple(recipes)
         self._rounds: dict[tuple[int, int], dict[str, Any]] = {}
 

@@ -25,8 +25,6 @@ from errai.folder_lock import LOCK_NAME, FolderLock
 
 MANIFEST_NAME = "abstraction.json"
 
-_NOTE_SUFFIX = ".note"
-
 Array = npt.NDArray[Any]
 
 
@@ -38,14 +36,16 @@ class FolderWriter:
         fingerprint: of everything that decides the buckets; parts of another are written anew.
     """
 
-    def __init__(self, folder: str | Path, fingerprint: str) -> None:
+    def __init__(self, folder: str | Path, fingerprint: str, part: str) -> None:
         """Begin, or go on with what an interrupted build of the same has left.
 
         Args:
             folder: where; one that holds an abstraction is refused.
             fingerprint: of everything that decides the buckets.
+            part: what its parts are, such as `round`: the ending of their notes.
         """
         self.path, self.fingerprint = Path(folder), fingerprint
+        self._part = part
         with self._locked():
             if not (self.path / MANIFEST_NAME).exists():
                 return
@@ -105,11 +105,11 @@ class FolderWriter:
             yield
 
     def _remove_notes(self) -> None:
-        for note in self.path.glob(f".*{_NOTE_SUFFIX}"):
+        for note in self.path.glob(f".*.{self._part}"):
             note.unlink()
 
     def _note(self, name: str) -> Path:
-        return self.path / f".{name}{_NOTE_SUFFIX}"
+        return self.path / f".{name}.{self._part}"
 
     def _write(self, name: str, array: Array, units: str, notes: dict[str, Any] | None = None) -> str:
         path = self.path / f"{name}.array"

@@ -352,7 +352,7 @@ def verify_threads(threads: int | None) -> None:
 def feature_plan(
     rules: "PokerRules", clusters: int | None, needed: Collection[str] | None = None
 ) -> "FeaturePlan":
-    """Return which features are needed, all without `needed`; 8 opponent clusters where nothing else is said."""
+    """Return which features are needed, all of them by default; with 8 opponent clusters by default."""
     from errai.abstraction.features.features import DEFAULT_CLUSTERS, FeaturePlan
     from errai.abstraction.features.hands import HandClasses
 

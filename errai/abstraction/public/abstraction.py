@@ -354,7 +354,7 @@ class PublicWriter:
             shape: what it is.
             fingerprint: of everything that decides the buckets; clusters of another are written anew.
         """
-        self._folder = FolderWriter(folder, fingerprint)
+        self._folder = FolderWriter(folder, fingerprint, "tables")
         self._shape = shape
         self._entries: dict[int, dict[str, Any]] = {}
 
