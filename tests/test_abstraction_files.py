@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -261,8 +262,9 @@ def test_flipped_bits_are_found(saved: Path, tmp_path: Path) -> None:
         harmed = bytearray(content)
         harmed[rng.randrange(len(harmed))] ^= 1 << rng.randrange(8)
         path.write_bytes(harmed)
-        with pytest.raises(UsageError):
-            errai.load_abstraction(folder, whole=True)
+        for whole in (False, True):
+            with pytest.raises(UsageError, match=re.escape(str(path))):
+                errai.load_abstraction(folder, whole=whole)
         path.write_bytes(content)
     errai.load_abstraction(folder, whole=True)
 

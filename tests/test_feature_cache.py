@@ -15,7 +15,7 @@ from errai.abstraction import build as build_module
 from errai.abstraction.build import build_abstraction, needed_features
 from errai.abstraction.describe import features_of, profile
 from errai.abstraction.features import build as feature_build
-from errai.abstraction.features.build import build_features, from_weakest
+from errai.abstraction.features.build import build_features, estimate_seconds, from_weakest
 from errai.abstraction.features.cache import cached_folders
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.recipe import parse_recipes
@@ -134,6 +134,40 @@ def test_the_order_of_building_changes_no_bit(
         build_features(FeaturePlan(plan.rules, 3, needed))
     assert contents(plan.folder) == at_once
     assert len(at_once) == (9 if game == "leduc" else 14)
+
+
+def test_costs_are_those_of_what_is_missing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leduc: 3 boards in the last round, 3 classes with 5 cards to come in the first."""
+    for constant, seconds in (("SECONDS_A_SWEPT_BOARD", 100.0), ("SECONDS_A_LOOK_UP", 1.0)):
+        monkeypatch.setattr(feature_build, constant, seconds)
+    leduc = rules_of("leduc")
+
+    def seconds_of(needed: set[str] | None, num_clusters: int = 2) -> float:
+        return estimate_seconds(FeaturePlan(leduc, num_clusters, needed), 1)
+
+    assert (seconds_of(set()), seconds_of(None), seconds_of({"opponent-clusters"})) == (315.0, 615.0, 615.0)
+    build_features(FeaturePlan(leduc, 2, set()))
+    assert (seconds_of(set()), seconds_of({"histograms"}), seconds_of({"ochs-1"})) == (0.0, 15.0, 600.0)
+    build_features(FeaturePlan(leduc, 2, {"histograms"}))
+    assert (seconds_of({"ochs-1"}), seconds_of(None)) == (300.0, 315.0)
+    build_features(FeaturePlan(leduc, 2))
+    assert (seconds_of(None), seconds_of(None, 3)) == (0.0, 315.0)
+    assert estimate_seconds(FeaturePlan(rules_of("kuhn"), 2), 2) == 100.0  # one board, twice, on two threads
+
+
+def test_the_disk_must_hold_what_is_missing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an unfinished build has taken counts as free: 54 bytes are wanted, of which 4,096 are there."""
+    plan = FeaturePlan(rules_of("leduc"), 2, ())
+    monkeypatch.setattr(feature_build, "free_disk", lambda _: 53)
+    with pytest.raises(UsageError, match=r"need 54 bytes of disk in '.*', but only 53 bytes are free"):
+        build_features(plan)
+    assert not plan.folder.exists()
+    plan.folder.mkdir(parents=True)
+    (plan.folder / ".strength-1.array.partial").write_bytes(b"1")
+    build_features(plan)
+    monkeypatch.setattr(feature_build, "free_disk", lambda _: 59)
+    with pytest.raises(UsageError, match=r"need 60 bytes of disk"):
+        build_features(FeaturePlan(rules_of("leduc"), 3, {"ochs-1"}))
 
 
 def test_a_missing_feature_is_told_by_name(own_cache: Path) -> None:

@@ -105,6 +105,69 @@ def test_features_that_need_more_killed_any_number_of_times(tmp_path: Path) -> N
     assert states.verify() > 50
 
 
+class Interrupted:
+    """A report that interrupts at a step of the first stage whose name begins so."""
+
+    def __init__(self, stage: str, step: int) -> None:
+        self.stage, self.step = stage, step
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage.startswith(self.stage) and done >= self.step:
+            raise KeyboardInterrupt
+
+
+def straight_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    with monkeypatch.context() as patch:
+        patch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "straight"))
+        build_features(FeaturePlan(load_game("leduc"), 2), 1)
+        folder = FeaturePlan(load_game("leduc"), 2).folder
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_build_of_less_does_not_use_the_journal_of_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All features are interrupted, strengths alone are interrupted further on, and all are built."""
+    expected = straight_build(tmp_path, monkeypatch)
+    plan, less = FeaturePlan(load_game("leduc"), 2), FeaturePlan(load_game("leduc"), 2, ())
+    for one, step in ((plan, 1), (less, 2)):
+        with pytest.raises(KeyboardInterrupt):
+            build_features(one, 1, Interrupted("features of round 0", step))
+        assert (plan.folder / ".round-0.journal").exists()
+    build_features(plan, 1)
+    assert {path.name: path.read_bytes() for path in plan.folder.iterdir()} == expected
+
+
+@pytest.mark.parametrize("harm", ["done", "text", "partial"])
+def test_a_damaged_journal_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    expected = straight_build(tmp_path, monkeypatch)
+    plan = FeaturePlan(load_game("leduc"), 2)
+    with pytest.raises(KeyboardInterrupt):
+        build_features(plan, 1, Interrupted("features of round 1", 2))
+    journal, partial = plan.folder / ".round-1.journal", plan.folder / ".strength-1.array.partial"
+    text = journal.read_text()
+    assert '"done": 1' in text
+    if harm == "partial":
+        partial.write_bytes(partial.read_bytes()[:-1])
+    else:
+        journal.write_text(text.replace('"done": 1', '"done": 2') if harm == "done" else "[1]")
+    build_features(plan, 1)
+    assert {path.name: path.read_bytes() for path in plan.folder.iterdir()} == expected
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second start does the second of two chunks, and after all chunks none."""
+    plan = FeaturePlan(load_game("leduc"), 2)
+    with pytest.raises(KeyboardInterrupt):
+        build_features(plan, 1, Interrupted("features of round 1", 2))
+    told: list[tuple[str, int, int]] = []
+    build_features(plan, 1, lambda *step: told.append(step))
+    assert next(step for step in told if step[0] == "features of round 1") == ("features of round 1", 3, 3)
+    assert not [step for step in told if step[0] == "strengths of hole cards"]
+
+
 ABSTRACTION = "IR-KE-KO 2-4"
 
 

@@ -109,7 +109,7 @@ def _read_journal(journal: Path) -> dict[str, Any] | None:
     try:
         noted: dict[str, Any] = json.loads(journal.read_bytes())
         return noted if noted.pop("checksum") == _checksum(noted) else None
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
 
 
