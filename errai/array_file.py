@@ -12,12 +12,14 @@ a crash later), writes, syncs, renames, and syncs the folder: a kill at any mome
 the new one. Reading refuses in one sentence, by name, whatever does not fit.
 
 An array too large to be made in memory is filled under a hidden name, mapped (`PartialArray`), and becomes an
-array file only when it is whole; what was flushed of it outlives a kill.
+array file only when it is whole; what was flushed of it outlives a kill. An array that is used mapped has
+every bit verified when a process first opens it (`map_verified_array`).
 """
 
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from hashlib import blake2b
 from io import BufferedReader
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +40,7 @@ PAGE = 4096
 BLOCK_BYTES = 1 << 22
 MAX_HEADER_BYTES = 1 << 26
 DIGEST_BYTES = 16
+YOUNG_FILE_NS = 1_000_000_000
 DTYPES = ("<f4", "<f8", "<i4", "<i8", "|u1", "|i1", "<u2", "<i2", "<u4", "<u8")
 
 TEMPORARY = ".tmp"
@@ -47,7 +50,6 @@ _FIRST_LINE_BYTES = 96
 _FIRST_LINE = re.compile(
     rf"{MAGIC} ([0-9]+) ([0-9]{{10}}) ([0-9]{{20}}) ([0-9a-f]{{{2 * DIGEST_BYTES}}}) *\n"
 )
-_PARTIAL_NAME = re.compile(rf"\.(.+){re.escape(PARTIAL)}")
 _TEMPORARY_NAME = re.compile(rf"\..+\.([0-9]+){re.escape(TEMPORARY)}")
 
 Array = npt.NDArray[Any]
@@ -107,7 +109,7 @@ def write_array(
     arrays = [np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")) for part in arrays]
     dtype = arrays[0].dtype.str
     if dtype not in DTYPES:
-        raise UsageError(f"an array of {arrays[0].dtype} cannot be written: {', '.join(DTYPES)} are allowed")
+        raise UsageError(f"Cannot write an array of {arrays[0].dtype}: expected one of {', '.join(DTYPES)}")
     shape = arrays[0].shape if len(arrays) == 1 else (sum(part.size for part in arrays),)
     header = ArrayHeader(name, shape, dtype, units, fingerprint, notes or {})
     num_blocks = sum(-(-part.nbytes // BLOCK_BYTES) for part in arrays)
@@ -199,7 +201,7 @@ def is_array_of(path: str | Path, array: Array, expected_checksum: str) -> bool:
 def _read_block(file: BufferedReader, path: str | Path, block: memoryview, begin: int, expected: str) -> None:
     if file.readinto(block) != len(block) or checksum(block) != expected:
         raise UsageError(
-            f"'{path}' is damaged: bytes {begin:,} to {begin + len(block):,} of its array do not fit their "
+            f"'{path}' is damaged: bytes {begin:,} to {begin + len(block):,} of its array do not match their "
             "checksum"
         )
 
@@ -216,38 +218,85 @@ def map_array(
     return header, np.memmap(path, dtype=header.dtype, mode="r", offset=begin, shape=header.shape)
 
 
+def map_verified_array(
+    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+) -> tuple[ArrayHeader, Array]:
+    """Map an array read-only after every bit of it was verified; a second mapping in a process is free.
+
+    Verifying reads the whole file, about a second for each GB that the system has in memory already.
+    """
+    found = _identity(path)
+    if found not in _VERIFIED:
+        verify_array(path, fingerprint=fingerprint, expected_checksum=expected_checksum)
+        # A file that changes in the same tick of the clock looks the same: a young one is not remembered.
+        if found is not None and time.time_ns() - found.modified_ns > YOUNG_FILE_NS:
+            _VERIFIED.add(found)
+    return map_array(path, fingerprint=fingerprint, expected_checksum=expected_checksum)
+
+
+class _Identity(NamedTuple):
+    """What tells one content of a file from another."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+
+
+_VERIFIED: set[_Identity] = set()
+
+
+def _identity(path: str | Path) -> _Identity | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None  # reading will say what is wrong
+    return _Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
 class PartialArray:
     """An array that is filled in place, on disk, and becomes an array file when it is finished.
 
+    Whether the numbers of an earlier attempt are any good is not known here: who goes on with them keeps a
+    journal of what was written, and removes it before a new array is begun.
+
     Attributes:
         array: the numbers so far, mapped for writing.
-        resumed: whether the numbers of an earlier attempt were found.
     """
 
-    def __init__(self, path: str | Path, header: ArrayHeader) -> None:
-        """Open what an earlier attempt has left, if it has the right size, or reserve the disk for a new one.
+    def __init__(self, path: str | Path, header: ArrayHeader, *, resume: bool = False) -> None:
+        """Reserve the disk for a new array of zeroes, or go on with an earlier attempt.
 
         Args:
             path: the array file to be.
             header: what it will say about itself.
+            resume: open what an earlier attempt has left, which `can_resume` must have found.
         """
         self._path, self._header = Path(path), header
-        self._partial = self._path.with_name(f".{self._path.name}{PARTIAL}")
-        num_blocks = -(-header.num_bytes // BLOCK_BYTES)
-        self._room = len(_format_header(header, ["0" * 2 * DIGEST_BYTES] * num_blocks, [header.num_bytes]))
-        size = self._room + header.num_bytes
-        self.resumed = self._partial.exists() and self._partial.stat().st_size == size
-        if not self.resumed:
-            with open(self._partial, "wb") as file:
-                try:
-                    _reserve(file, size)
-                except OSError as error:
-                    self._partial.unlink(missing_ok=True)
-                    raise OSError(error.errno, error.strerror, str(self._path)) from None
-                file.truncate(size)
+        self._partial = partial_path(path)
+        self._room = _room(header)
+        if not resume:
+            self._reserve(self._room + header.num_bytes)
         self.array: Array = np.memmap(
             self._partial, dtype=header.dtype, mode="r+", offset=self._room, shape=header.shape
         )
+
+    @staticmethod
+    def can_resume(path: str | Path, header: ArrayHeader) -> bool:
+        """Return whether an earlier attempt has left an array of the right size."""
+        try:
+            return partial_path(path).stat().st_size == _room(header) + header.num_bytes
+        except FileNotFoundError:
+            return False
+
+    def _reserve(self, size: int) -> None:
+        with open(self._partial, "wb") as file:
+            try:
+                _reserve(file, size)
+            except OSError as error:
+                self._partial.unlink(missing_ok=True)
+                raise OSError(error.errno, error.strerror, str(self._path)) from None
+            file.truncate(size)
 
     def flush(self) -> None:
         """Bring the numbers so far to the disk."""
@@ -267,6 +316,17 @@ class PartialArray:
         del self.array
         os.replace(self._partial, self._path)
         sync_folder(self._path.parent)
+
+
+def partial_path(path: str | Path) -> Path:
+    """Return the hidden name under which an array is filled before it is finished."""
+    return Path(path).with_name(f".{Path(path).name}{PARTIAL}")
+
+
+def _room(header: ArrayHeader) -> int:
+    """Return the bytes before the numbers of an array in one part."""
+    num_blocks = -(-header.num_bytes // BLOCK_BYTES)
+    return len(_format_header(header, ["0" * 2 * DIGEST_BYTES] * num_blocks, [header.num_bytes]))
 
 
 def is_array_file(path: str | Path) -> bool:
@@ -313,13 +373,9 @@ def sync_folder(folder: str | Path) -> None:
 
 
 def remove_temporaries(folder: str | Path) -> None:
-    """Remove what processes that were killed while writing have left; the caller holds the folder's lock.
-
-    A partial array stays as long as its array is not finished: it is what the next attempt goes on with.
-    """
+    """Remove what processes that were killed while writing have left; the caller holds the folder's lock."""
     for path in Path(folder).iterdir():
-        partial = _PARTIAL_NAME.fullmatch(path.name)
-        if is_temporary(path) or (partial is not None and path.with_name(partial[1]).exists()):
+        if is_temporary(path):
             path.unlink(missing_ok=True)
 
 
@@ -384,19 +440,19 @@ def _read_header(file: BufferedReader, path: str) -> tuple[ArrayHeader, list[str
     if match is None:
         raise UsageError(f"'{path}' is not an array file of Errai, or its first line is damaged")
     if int(match[1]) != VERSION:
-        raise UsageError(f"'{path}' has format version {match[1]}: version {VERSION} is allowed")
+        raise UsageError(f"'{path}' has format version {match[1]}: expected version {VERSION}")
     header_bytes, data_bytes = int(match[2]), int(match[3])
     if line != _first_line(header_bytes, data_bytes, match[4]):
         raise UsageError(f"'{path}' is damaged: its first line is not as it was written")
     size = os.fstat(file.fileno()).st_size
     if size != _FIRST_LINE_BYTES + header_bytes + data_bytes or header_bytes > MAX_HEADER_BYTES:
         raise UsageError(
-            f"'{path}' is damaged: it has {size:,} bytes, "
-            f"where its first line tells of {_FIRST_LINE_BYTES + header_bytes + data_bytes:,}"
+            f"'{path}' is damaged: it has {size:,} bytes, but its first line says "
+            f"{_FIRST_LINE_BYTES + header_bytes + data_bytes:,}"
         )
     text = file.read(header_bytes)
     if checksum(text) != match[4]:
-        raise UsageError(f"'{path}' is damaged: its header does not fit its checksum")
+        raise UsageError(f"'{path}' is damaged: its header does not match its checksum")
     # From here on the header is what we once wrote.
     entries = json.loads(text)
     header = ArrayHeader(
@@ -408,7 +464,9 @@ def _read_header(file: BufferedReader, path: str) -> tuple[ArrayHeader, list[str
         entries["notes"],
     )
     if header.dtype not in DTYPES or header.num_bytes != data_bytes or entries["block_bytes"] != BLOCK_BYTES:
-        raise UsageError(f"'{path}' does not hold what its header says: {header.shape} of {header.dtype}")
+        raise UsageError(
+            f"'{path}' is damaged: its size does not match its header, {header.shape} of {header.dtype}"
+        )
     return header, entries["checksums"], entries["part_bytes"], match[4]
 
 
@@ -424,7 +482,7 @@ def _verified_header(
     if fingerprint is not None and header.fingerprint != fingerprint:
         raise UsageError(
             f"'{path}' was made by another configuration: its fingerprint is '{header.fingerprint}', "
-            f"where '{fingerprint}' is needed"
+            f"expected '{fingerprint}'"
         )
     if expected_checksum is not None and header_sum != expected_checksum:
         raise UsageError(f"'{path}' is not the file that the checkpoint names: their checksums differ")

@@ -107,7 +107,7 @@ def test_build_makes_the_features_it_needs(run_errai, monkeypatch, tmp_path: Pat
         "abstract", "build", "IR-HS 2-4", "--game", "leduc", "--out", "a b", "--seed", "7", "--json"
     )
     assert status == 0
-    assert err.startswith("features of leduc: 432 bytes of disk")
+    assert err.startswith("features of leduc: 54 bytes of disk")
     told = json.loads(out)
     assert (told["name"], told["seed"], told["out"]) == ("IR-HS-HS 2-4", 7, "a b")
     assert [one["used_buckets"] for one in told["rounds"]] == [2, 3]
@@ -258,8 +258,14 @@ ISLAND = ["--game", "rhode-island"]
 BAD = [
     (["abstract", "chess"], "No such command 'chess'"),
     (["abstract", "features", "bluff-1-1"], "'bluff-1-1' is a dice game: only cards are abstracted"),
-    (["abstract", "features", "leduc", "--clusters", "4"], "4 opponent clusters are impossible: 1 to 3 are"),
-    (["abstract", "features", "leduc", "--clusters", "0"], "0 opponent clusters are impossible"),
+    (
+        ["abstract", "features", "leduc", "--clusters", "4"],
+        "number of opponent clusters must be 1 to 3, the classes of hole cards of 'leduc', not 4",
+    ),
+    (
+        ["abstract", "features", "leduc", "--clusters", "0"],
+        "number of opponent clusters must be 1 to 3, the classes of hole cards of 'leduc', not 0",
+    ),
     (["abstract", "features", "leduc", "--threads", "0"], "0 threads are impossible"),
     (BUILD, "an abstraction's name is missing"),
     (
@@ -277,7 +283,7 @@ BAD = [
     ([*BUILD, IMPERFECT, *ISLAND, "--iterations", "0"], "iterations must be 1 or more, not 0"),
     ([*BUILD, IMPERFECT, *ISLAND, "--passes", "-1"], "passes must be 0 or more, not -1"),
     ([*BUILD, IMPERFECT, *ISLAND, "--threads", "0"], "0 threads are impossible"),
-    ([*BUILD, IMPERFECT, *ISLAND, "--clusters", "14"], "14 opponent clusters are impossible"),
+    ([*BUILD, IMPERFECT, *ISLAND, "--clusters", "14"], "number of opponent clusters must be 1 to 13"),
     ([*BUILD, "--resume"], "--resume goes on with the build in --out, which is missing"),
     ([*BUILD, "--resume", "--out", "none"], "'none' has no unfinished build that could go on"),
     ([*BUILD, "--resume", "--out", "none", "--seed", "1"], "'seed' does not go with --resume"),
@@ -286,7 +292,7 @@ BAD = [
     (["abstract", "info", "none"], "'none' is not an abstraction"),
     (
         ["abstract", "info", "."],
-        "is not an abstraction: a finished folder of 'errai abstract build' is allowed",
+        "is not an abstraction: expected a finished folder of 'errai abstract build'",
     ),
     (["abstract", "show", "none", "--hand", "As"], "'none' is not an abstraction"),
     (["abstract", "show", "IMPERFECT"], "--bucket ROUND:NUMBER or --hand CARDS is needed"),

@@ -11,7 +11,6 @@ import pytest
 
 import errai
 from errai import array_file
-from errai.abstraction.features import build as feature_build
 from errai.array_file import (
     ArrayHeader,
     PartialArray,
@@ -114,16 +113,16 @@ def test_a_partial_array_is_synced_then_renamed_then_its_folder_is_synced(tmp_pa
 
 
 def test_a_partial_array_goes_on_and_one_of_another_size_does_not(tmp_path: Path) -> None:
+    assert not PartialArray.can_resume(tmp_path / "a", header(3))
     first = PartialArray(tmp_path / "a", header(3))
-    assert not first.resumed
     first.array[:] = [1, 2, 3]
     first.flush()
-    again = PartialArray(tmp_path / "a", header(3))
-    assert again.resumed
+    assert PartialArray.can_resume(tmp_path / "a", header(3))
+    again, fresh_header = PartialArray(tmp_path / "a", header(3), resume=True), header(3)
     assert again.array.tolist() == [1, 2, 3]
-    for other in (header(4), header(2), header(3, "<f4")):
-        fresh = PartialArray(tmp_path / "a", other)
-        assert not fresh.resumed
+    for other in (header(4), header(2), header(3, "<f4"), header(3, "<f4")):
+        assert PartialArray.can_resume(tmp_path / "a", other) == (other == fresh_header)
+        fresh, fresh_header = PartialArray(tmp_path / "a", other), other
         assert fresh.array.tolist() == [0] * other.shape[0]
         fresh.array[:] = 7
     fresh.finish()
@@ -142,18 +141,12 @@ def test_a_partial_array_that_finds_no_room_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-def test_partial_arrays_stay_until_their_array_is_there(tmp_path: Path) -> None:
-    for name in (".a.partial", ".b.partial", "b", ".partial", "c.partial"):
+def test_only_temporary_files_are_removed(tmp_path: Path) -> None:
+    for name in (".a.4711.tmp", ".a.partial", ".b.partial", "b", ".a.tmp", "c.4711.tmp"):
         (tmp_path / name).touch()
     remove_temporaries(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.partial", ".partial", "b", "c.partial"]
-
-
-def test_builders_of_features_clear_away_what_the_killed_have_left(tmp_path: Path) -> None:
-    for name in (".deals-0.array.4711.tmp", ".strength-0.array.partial"):
-        (tmp_path / name).touch()
-    with feature_build._locked(tmp_path):
-        assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", ".strength-0.array.partial"]
+    left = [".a.partial", ".a.tmp", ".b.partial", "b", "c.4711.tmp"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
 
 
 # Checkpoints
@@ -362,7 +355,7 @@ def test_damaged_regrets_are_told(run: Path, run_errai) -> None:  # type: ignore
     file = run / read_checkpoint(run).arrays["regrets-1"][0]
     content = file.read_bytes()
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    told = rf"{file.name}' is damaged: bytes 0 to 96 of its array do not fit"
+    told = rf"{file.name}' is damaged: bytes 0 to 96 of its array do not match"
     for read in (
         RunFolder(run).verify,
         lambda: prepare_resumed(run),

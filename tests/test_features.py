@@ -1,6 +1,7 @@
 """Features of hands against slow twins, other people's evaluators and published figures."""
 
 from fractions import Fraction
+from math import floor
 from pathlib import Path
 
 import numba
@@ -71,7 +72,7 @@ def test_whole_small_games_against_the_twin(cache: Path, game: str, num_clusters
             whole_chance = Fraction(values[0], plan.max_strength)
             for c, chance in enumerate(expected):
                 wanted = (chance if chance is not None else whole_chance) * OCHS_SCALE
-                assert abs(features.ochs(r)[number, c] - wanted) <= Fraction(1, 2)
+                assert features.ochs(r)[number, c] == floor(wanted + Fraction(1, 2))
 
 
 @needs_jit
@@ -94,6 +95,25 @@ def test_earlier_ochs_is_the_mean_over_what_may_come(cache: Path) -> None:
         following = [[hand, up, card] for card in plan.rules.deck.cards if card not in (hand, up)]
         rows = features.ochs(2)[classes.index(np.array(following, dtype=np.uint8), 2)]
         assert np.abs(features.ochs(1)[number] - rows.mean(axis=0)).max() <= 0.5
+
+
+@needs_jit
+@pytest.mark.parametrize(("r", "num_clusters"), [(0, 4), (1, 4), (1, 1)])
+def test_earlier_ochs_is_rounded_to_the_nearest(cache: Path, r: int, num_clusters: int) -> None:
+    """Every number of a round; a third of them and more would be smaller if they were rounded down."""
+    features = build_features(FeaturePlan(rules_of("rhode-island"), num_clusters))
+    classes = features.classes
+    num_up = 0
+    for number in range(classes.size(r)):
+        known = classes.unindex(number, r)[0].tolist()
+        following = [[*known, card] for card in features.plan.rules.deck.cards if card not in known]
+        rows = features.ochs(r + 1)[classes.index(np.array(following, dtype=np.uint8), r + 1)]
+        sums = rows.sum(axis=0, dtype=np.int64).tolist()
+        means = [Fraction(total, len(following)) for total in sums]
+        nearest = [floor(mean + Fraction(1, 2)) for mean in means]
+        assert features.ochs(r)[number].tolist() == nearest
+        num_up += sum(whole > mean for whole, mean in zip(nearest, means, strict=True))
+    assert num_up > classes.size(r) * num_clusters / 3
 
 
 def test_hold_em_boards_against_another_evaluator() -> None:
@@ -271,17 +291,21 @@ def test_costs_are_known_before() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(UsageError, match="170 opponent clusters are impossible: 1 to 169 are allowed"):
+    with pytest.raises(UsageError, match=r"number of opponent clusters must be 1 to 169, .*, not 170"):
         FeaturePlan(rules_of("limit-holdem"), 170)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round"):
         rules_of("limit-holdem").round_of_board(2)
 
 
-def test_a_cache_of_another_format_is_refused(cache: Path) -> None:
+def test_an_array_of_other_features_is_refused(cache: Path) -> None:
     plan = FeaturePlan(rules_of("leduc"), 2)
     build_features(plan)
-    other = FeaturePlan(rules_of("leduc"), 3)
+    other = FeaturePlan(rules_of("kuhn"), 2)
     build_features(other)
-    (plan.folder / "strength-0.array").write_bytes((other.folder / "strength-0.array").read_bytes())
-    with pytest.raises(UsageError, match="was made by another configuration"):
+    path = plan.folder / "strength-0.array"
+    path.write_bytes((other.folder / path.name).read_bytes())
+    with pytest.raises(UsageError, match=r"strength-0\.array' was made by another configuration"):
+        Features(plan).strength(0)
+    path.write_bytes((plan.folder / "deals-0.array").read_bytes())
+    with pytest.raises(UsageError, match=r"strength-0\.array' is not the feature 'strength-0' of 'leduc'"):
         Features(plan).strength(0)

@@ -298,9 +298,9 @@ def test_a_worker_loads_only_its_own_clusters(tmp_path):
     assert (loaded.buckets_on_board(mine) == abstraction().buckets_on_board(mine)).all()
     with pytest.raises(UsageError, match=r"is in public cluster 2, which is not loaded: 1 are"):
         loaded.buckets_on_board(others)
-    with pytest.raises(UsageError, match=r"cluster 0 is not at hand: a public abstraction is saved with all"):
+    with pytest.raises(UsageError, match=r"Cluster 0 is not loaded: a public abstraction is saved with all"):
         loaded.save(tmp_path / "b")
-    with pytest.raises(UsageError, match=r"cluster 4 does not exist: .* has 0 to 3"):
+    with pytest.raises(UsageError, match=r"Cluster 4 not found: .* has clusters 0 to 3"):
         load_public_abstraction(tmp_path / "a", clusters=[4])
     with pytest.raises(UsageError, match=r"cannot be read"):
         load_public_abstraction(tmp_path / "a")
@@ -333,7 +333,7 @@ def test_an_interrupted_save_leaves_nothing_to_load(tmp_path, monkeypatch):
         return write_array(path, *args, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("errai.abstraction.public.abstraction.write_array", refuse)
+        patch.setattr("errai.abstraction.folder.write_array", refuse)
         with pytest.raises(OSError, match="No space left"):
             abstraction().save(folder)
     with pytest.raises(UsageError, match="is not an abstraction"):

@@ -2,14 +2,12 @@
 
 On disk it is a folder: arrays of the rounds (`PLAYER-ROUND-NAME.array`) and `abstraction.json`, which is
 written last and names every array with its checksum, so that nothing half-written is taken for whole. It
-needs no feature cache to be used. Tables are memory-mapped.
+needs no feature cache to be used. Tables are memory-mapped, every bit of them verified when they are opened.
 """
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ import numpy.typing as npt
 
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.folder import MANIFEST_NAME as MANIFEST_NAME
+from errai.abstraction.folder import FolderWriter, verified_json
 from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.recipe import Method, Recipe, RoundRecipe
 from errai.abstraction.round_buckets import (
@@ -29,7 +29,7 @@ from errai.abstraction.round_buckets import (
     RefinedStrength,
     RoundBuckets,
 )
-from errai.array_file import map_array, read_array, write_array, write_text
+from errai.array_file import ArrayHeader, map_verified_array, read_array
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.catalogue import describe_rules, restore_rules
@@ -37,8 +37,8 @@ from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
 FORMAT = 1
-MANIFEST_NAME = "abstraction.json"
 CLUSTERS_NAME = "opponent-clusters"
+COUNT_NOTE = "num_clusters"
 
 Array = npt.NDArray[Any]
 
@@ -51,9 +51,11 @@ class Abstraction:
         game: the game that it was made for; it fits every game with the same cards.
         recipes: how it was made; one where both players see alike.
         rounds: [player][round] the buckets.
-        opponent_clusters: uint16[classes of hole cards] for rounds that are looked up by OCHS.
+        opponent_clusters: uint16[classes of hole cards] for rounds that are looked up by OCHS; uint16[0]
+            where no round is clustered by it.
         fingerprint: of everything that decided the buckets.
         statistics: [player][round] what clustering reported.
+        num_opponent_clusters: of `opponent_clusters`, empty ones included; 0 where there are none.
     """
 
     game: PokerRules
@@ -62,6 +64,7 @@ class Abstraction:
     opponent_clusters: npt.NDArray[np.uint16]
     fingerprint: str = ""
     statistics: tuple[tuple[dict[str, Any], ...], ...] = field(default=())
+    num_opponent_clusters: int = 0
 
     @property
     def name(self) -> str:
@@ -131,7 +134,7 @@ class Abstraction:
     def save(self, folder: str | Path) -> None:
         """Write the abstraction to a folder, the manifest last."""
         writer = AbstractionWriter(folder, self.recipes, self.fingerprint)
-        writer.write_clusters(self.opponent_clusters)
+        writer.write_clusters(self.opponent_clusters, self.num_opponent_clusters)
         for player, rounds in enumerate(self.rounds):
             for r, buckets in enumerate(rounds):
                 writer.write_round(player, r, buckets, self.statistics[player][r] if self.statistics else {})
@@ -147,46 +150,35 @@ class AbstractionWriter:
     """Writes an abstraction round by round; a folder without its manifest is not an abstraction yet."""
 
     def __init__(self, folder: str | Path, recipes: Sequence[Recipe], fingerprint: str) -> None:
-        self._folder = Path(folder)
-        if (self._folder / MANIFEST_NAME).exists():
-            raise UsageError(f"'{folder}' holds an abstraction already: another folder is allowed")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._recipes, self._fingerprint = tuple(recipes), fingerprint
+        self._folder = FolderWriter(folder, fingerprint, "round")
+        self._recipes = tuple(recipes)
         self._rounds: dict[tuple[int, int], dict[str, Any]] = {}
 
-    def write_clusters(self, opponent_clusters: npt.NDArray[np.uint16]) -> None:
+    def write_clusters(self, opponent_clusters: npt.NDArray[np.uint16], num_clusters: int) -> None:
         """Write what OCHS look-ups need."""
-        self._write(CLUSTERS_NAME, opponent_clusters)
+        self._folder.write_shared(CLUSTERS_NAME, opponent_clusters, "clusters", {COUNT_NOTE: num_clusters})
 
     def write_round(self, player: int, r: int, buckets: RoundBuckets, statistics: dict[str, Any]) -> None:
         """Write a round, and a note of it with which an interrupted build goes on."""
-        checksums = {
-            name: self._write(f"{player}-{r}-{name}", array) for name, array in buckets.arrays.items()
-        }
         entry = {
             "kind": buckets.kind,
             "num_buckets": buckets.num_buckets,
-            "arrays": checksums,
             "recipe": _describe_round(self._recipes[player].rounds[r]),
             "statistics": statistics,
         }
-        self._rounds[player, r] = entry
-        write_text(self._note(player, r), signed_json({"made": self._fingerprint, **entry}))
+        arrays = {name: (array, "buckets") for name, array in buckets.arrays.items()}
+        self._rounds[player, r] = self._folder.write_part(f"{player}-{r}", f"{player}-{r}-", arrays, entry)
 
     def written_round(self, player: int, r: int) -> dict[str, Any] | None:
         """Return the entry of a round that an interrupted build has written."""
-        try:
-            entry = verified_json(self._note(player, r).read_bytes(), self._note(player, r))
-        except (OSError, UsageError):
-            return None
-        if entry.pop("made") != self._fingerprint:
-            return None
-        self._rounds[player, r] = entry
+        entry = self._folder.written_part(f"{player}-{r}")
+        if entry is not None:
+            self._rounds[player, r] = entry
         return entry
 
     def read_round(self, entry: dict[str, Any], player: int, r: int) -> dict[str, Array]:
         """Read the arrays of a written round, every bit verified."""
-        return _read_arrays(self._folder, entry, player, r, self._fingerprint, whole=True)
+        return _read_arrays(self._folder.path, entry, player, r, self._folder.fingerprint, read_array)
 
     def finish(self) -> None:
         """Write the manifest, after which the folder is an abstraction."""
@@ -194,44 +186,42 @@ class AbstractionWriter:
             [self._rounds[player, r] for r in range(len(recipe.rounds))]
             for player, recipe in enumerate(self._recipes)
         ]
-        manifest = {
-            "format": FORMAT,
-            "kind": "private",
-            "name": " / ".join(recipe.name for recipe in self._recipes),
-            "game": describe_rules(self._recipes[0].rules),
-            "fingerprint": self._fingerprint,
-            "players": rounds,
-        }
-        write_text(self._folder / MANIFEST_NAME, signed_json(manifest))
-        for player, r in self._rounds:
-            self._note(player, r).unlink(missing_ok=True)
-
-    def _note(self, player: int, r: int) -> Path:
-        return self._folder / f".{player}-{r}.round"
-
-    def _write(self, name: str, array: Array) -> str:
-        return write_array(
-            self._folder / f"{name}.array", array, name=name, units="buckets", fingerprint=self._fingerprint
+        self._folder.finish(
+            {
+                "format": FORMAT,
+                "kind": "private",
+                "name": " / ".join(recipe.name for recipe in self._recipes),
+                "game": describe_rules(self._recipes[0].rules),
+                "players": rounds,
+            }
         )
 
 
 def read_abstraction(folder: Path, *, whole: bool = False) -> Abstraction:
-    """Read a saved abstraction; with `whole`, every bit of its tables is verified."""
+    """Open a saved abstraction, every bit verified; tables are mapped or, with `whole`, read into memory."""
+    read = read_array if whole else map_verified_array
     manifest = read_manifest(folder)
     rules = restore_poker_rules(manifest["game"])
-    clusters = read_array(folder / f"{CLUSTERS_NAME}.array", fingerprint=manifest["fingerprint"])[1]
+    path = folder / f"{CLUSTERS_NAME}.array"
+    header, clusters = read_array(path, fingerprint=manifest["fingerprint"])
     players, recipes, statistics = [], [], []
     for player, entries in enumerate(manifest["players"]):
         builder = RoundFactory(rules, clusters)
         rounds: list[RoundBuckets] = []
         for r, entry in enumerate(entries):
-            arrays = _read_arrays(folder, entry, player, r, manifest["fingerprint"], whole)
+            arrays = _read_arrays(folder, entry, player, r, manifest["fingerprint"], read)
             rounds.append(builder.make(entry["kind"], r, arrays, entry["num_buckets"], rounds))
         players.append(tuple(rounds))
         recipes.append(Recipe(rules, tuple(_restore_round(entry["recipe"]) for entry in entries)))
         statistics.append(tuple(entry["statistics"] for entry in entries))
     return Abstraction(
-        rules, tuple(recipes), tuple(players), clusters, manifest["fingerprint"], tuple(statistics)
+        rules,
+        tuple(recipes),
+        tuple(players),
+        clusters,
+        manifest["fingerprint"],
+        tuple(statistics),
+        header.notes[COUNT_NOTE] if COUNT_NOTE in header.notes else _count_as_before(clusters),
     )
 
 
@@ -272,11 +262,10 @@ class RoundFactory:
             parts = num_buckets // earlier[-1].num_buckets
             sweep = self._sweep_of_strength
             return RefinedStrength(earlier[-1], num_parent_cards, num_hole, sweep, children, parts)
-        # A centre has a column for each opponent cluster, those without a hand included.
-        sweep = BoardSweep(self._classes, self._clusters, arrays["centres"].shape[2])
-        return RefinedOchs(
-            earlier[-1], num_parent_cards, num_hole, sweep, arrays["centres"], arrays["num-centres"]
-        )
+        # Centres have a column for each opponent cluster, the largest of which may be empty.
+        centres, num_centres = arrays["centres"], arrays["num-centres"]
+        sweep = BoardSweep(self._classes, self._clusters, centres.shape[2])
+        return RefinedOchs(earlier[-1], num_parent_cards, num_hole, sweep, centres, num_centres)
 
 
 def restore_poker_rules(about: dict[str, str]) -> PokerRules:
@@ -286,47 +275,36 @@ def restore_poker_rules(about: dict[str, str]) -> PokerRules:
     return rules
 
 
-def signed_json(manifest: dict[str, Any]) -> str:
-    """Write a manifest with a checksum of its own."""
-    return json.dumps({**manifest, "checksum": _checksum(manifest)}, indent=1)
-
-
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read and verify the manifest of a saved abstraction."""
     try:
         content = (folder / MANIFEST_NAME).read_bytes()
     except OSError:
         raise UsageError(
-            f"'{folder}' is not an abstraction: a finished folder of 'errai abstract build' is allowed"
+            f"'{folder}' is not an abstraction: expected a finished folder of 'errai abstract build'"
         ) from None
     manifest = verified_json(content, folder / MANIFEST_NAME)
     if manifest.get("format") != FORMAT:
         raise UsageError(
-            f"'{folder}' has format version {manifest.get('format')}: version {FORMAT} is allowed"
+            f"'{folder}' has format version {manifest.get('format')}: expected version {FORMAT}, so build it "
+            "again with this version of errai"
         )
     return manifest
 
 
-def verified_json(content: bytes | str, path: Path) -> dict[str, Any]:
-    """Read what `signed_json` wrote; the path is only for the sentence that refuses it."""
-    try:
-        found: dict[str, Any] = json.loads(content)
-        checksum = found.pop("checksum")
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise UsageError(f"'{path}' is damaged: it is not what was written") from None
-    if checksum != _checksum(found):
-        raise UsageError(f"'{path}' is damaged: it does not fit its checksum")
-    return found
-
-
-def _checksum(manifest: dict[str, Any]) -> str:
-    return sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:32]
+def _count_as_before(opponent_clusters: npt.NDArray[np.uint16]) -> int:
+    """Count the clusters of a file that does not say how many they are: older versions took the largest."""
+    return int(opponent_clusters.max()) + 1 if len(opponent_clusters) else 0
 
 
 def _read_arrays(
-    folder: Path, entry: dict[str, Any], player: int, r: int, fingerprint: str, whole: bool
+    folder: Path,
+    entry: dict[str, Any],
+    player: int,
+    r: int,
+    fingerprint: str,
+    read: Callable[..., tuple[ArrayHeader, Array]],
 ) -> dict[str, Array]:
-    read = read_array if whole else map_array
     return {
         name: read(
             folder / f"{player}-{r}-{name}.array", fingerprint=fingerprint, expected_checksum=checksum

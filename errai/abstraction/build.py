@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT, Abstraction, AbstractionWriter, RoundFactory
 from errai.abstraction.features.build import build_features
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, FeaturePlan, Features
+from errai.abstraction.features.features import DEFAULT_CLUSTERS, OPPONENT_CLUSTERS, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.methods.find import METHODS
-from errai.abstraction.methods.method import OPPONENT_CLUSTERS, RoundWork
+from errai.abstraction.methods.method import RoundWork
 from errai.abstraction.options import SAMPLE
 from errai.abstraction.options import BuildOptions as BuildOptions
 from errai.abstraction.protocol import card_game
@@ -72,7 +72,8 @@ def feature_plan(recipes: Sequence[Recipe], clusters: int | None = None) -> Feat
     """
     rules = recipes[0].rules
     most = HandClasses(rules).size(0)
-    return FeaturePlan(rules, clusters if clusters is not None else min(DEFAULT_CLUSTERS, most))
+    num_clusters = clusters if clusters is not None else min(DEFAULT_CLUSTERS, most)
+    return FeaturePlan(rules, num_clusters, features_needed(recipes))
 
 
 def features_needed(recipes: Sequence[Recipe]) -> frozenset[str]:
@@ -144,10 +145,11 @@ def build_abstraction(
     mark = fingerprint(recipes, features, options)
     writer = AbstractionWriter(out, recipes, mark) if out is not None else None
     clusters: npt.NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)
+    num_clusters = 0
     if OPPONENT_CLUSTERS in features_needed(recipes):
-        clusters = np.asarray(features.opponent_clusters)
+        clusters, num_clusters = np.asarray(features.opponent_clusters), features.plan.num_clusters
     if writer is not None:
-        writer.write_clusters(clusters)
+        writer.write_clusters(clusters, num_clusters)
     players, statistics = [], []
     for player, recipe in enumerate(recipes):
         whose = f" of player {player}" if len(recipes) > 1 else ""
@@ -171,7 +173,9 @@ def build_abstraction(
         statistics.append(tuple(told[r] for r in range(len(recipe.rounds))))
     if writer is not None:
         writer.finish()
-    return Abstraction(recipes[0].rules, recipes, tuple(players), clusters, mark, tuple(statistics))
+    return Abstraction(
+        recipes[0].rules, recipes, tuple(players), clusters, mark, tuple(statistics), num_clusters
+    )
 
 
 def _build_round(

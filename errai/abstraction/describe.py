@@ -20,7 +20,15 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
 from errai.abstraction.build import table_bytes as table_bytes
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, NUM_BINS, OCHS_SCALE, FeaturePlan, Features
+from errai.abstraction.features.features import (
+    DEFAULT_CLUSTERS,
+    HISTOGRAMS,
+    NUM_BINS,
+    OCHS,
+    OCHS_SCALE,
+    FeaturePlan,
+    Features,
+)
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
 from errai.abstraction.protocol import CardAbstraction
@@ -110,8 +118,9 @@ class Profile:
         weakest: least E[HS] of the hands.
         strongest: largest E[HS] of the hands.
         squared: E[HS2].
-        ochs: strength against each opponent cluster, from the weakest to the strongest.
-        points: chances of the strengths `grid`, in a round before the last.
+        ochs: strength against each opponent cluster, from the weakest to the strongest; empty where the cache
+            does not have it.
+        points: chances of the strengths `grid`, in a round before the last whose histograms the cache has.
         grid: [51] strengths, a bin apart. A strength between two of them counts for both, for each the more
             the nearer it is, so that the mean is E[HS].
     """
@@ -147,12 +156,11 @@ def find_round(rules: PokerRules, text: str) -> int:
 
 def features_of(abstraction: CardAbstraction) -> Features | None:
     """Return the features that an abstraction was made of; None where the cache does not have them."""
-    clusters = getattr(abstraction, "opponent_clusters", None)
-    if clusters is None:
+    num_clusters = getattr(abstraction, "num_opponent_clusters", None)
+    if num_clusters is None:
         return None
-    # Made without OCHS: the features are found as they are built where nobody says how many clusters.
-    default = min(DEFAULT_CLUSTERS, HandClasses(abstraction.game).size(0))
-    plan = FeaturePlan(abstraction.game, int(clusters.max()) + 1 if len(clusters) else default)
+    usual = min(DEFAULT_CLUSTERS, HandClasses(abstraction.game).size(0))
+    plan = FeaturePlan(abstraction.game, num_clusters or usual, needed=())
     return Features(plan) if plan.is_complete() else None
 
 
@@ -278,9 +286,10 @@ def profile(features: Features, r: int, classes: Numbers, weights: Numbers | Non
     plan = features.plan
     weight = np.ones(len(classes)) if weights is None else weights.astype(np.float64)
     is_last = r == plan.last_round
+    has_ochs, has_histograms = features.has(f"{OCHS}-{r}"), features.has(f"{HISTOGRAMS}-{r}")
     most = plan.runouts(r) * plan.max_strength
     strength, squared = 0.0, 0.0
-    ochs, cumulative = np.zeros(plan.num_clusters), np.zeros(NUM_BINS)
+    ochs, cumulative = np.zeros(plan.num_clusters if has_ochs else 0), np.zeros(NUM_BINS)
     weakest, strongest = np.inf, -np.inf
     step = ROWS_A_CHUNK // NUM_BINS
     for begin in range(0, len(classes), step):
@@ -290,13 +299,14 @@ def profile(features: Features, r: int, classes: Numbers, weights: Numbers | Non
         weakest, strongest = min(weakest, float(strengths.min())), max(strongest, float(strengths.max()))
         squares = strengths**2 if is_last else features.squared(r)[some] / (most * plan.max_strength)
         squared += float(counts @ squares)
-        ochs += counts @ features.ochs(r)[some]
-        if not is_last:
+        if has_ochs:
+            ochs += counts @ features.ochs(r)[some]
+        if has_histograms:
             cumulative += counts @ features.histograms(r)[some]
     total = weight.sum()
     points: tuple[float, ...] = ()
     grid: tuple[float, ...] = ()
-    if not is_last:
+    if has_histograms:
         ended = cumulative / total / features.histogram_total(r)
         points = tuple(np.diff(ended, prepend=0.0, append=1.0).tolist())
         grid = tuple((np.arange(NUM_BINS + 1) * plan.bin_width / plan.max_strength).tolist())

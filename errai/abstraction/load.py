@@ -12,8 +12,8 @@ def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction | 
 
     Args:
         path: its folder.
-        whole: verify every bit of its tables, which takes seconds for large ones; headers and sizes are
-            verified always, and public abstractions are always verified whole.
+        whole: read its tables into memory rather than map them; public abstractions are always read.
+            Every bit of a table is verified in any case, about a second for each GB.
     """
     folder = Path(path)
     if not folder.is_dir():

@@ -22,6 +22,7 @@ import shlex
 import sys
 import time
 import tomllib
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -201,14 +202,14 @@ def build_command(
 
 
 def _run_build(build: Build, threads: int | None, json: bool) -> None:
-    from errai.abstraction.build import BuildOptions, build_abstraction
+    from errai.abstraction.build import BuildOptions, build_abstraction, features_needed
     from errai.abstraction.recipe import parse_recipes
     from errai.array_file import write_text
 
     verify_threads(threads)
     rules = _poker_rules(build.game)
     recipes = parse_recipes(build.name, rules)
-    plan = feature_plan(rules, build.clusters)
+    plan = feature_plan(rules, build.clusters, features_needed(recipes))
     names = {"max_iterations": build.iterations, "sample_size": build.sample, "full_passes": build.passes}
     named = {"seed": build.seed, "restarts": build.restarts, **names, "num_threads": threads}
     options = BuildOptions(**{key: value for key, value in named.items() if value is not None})
@@ -348,14 +349,16 @@ def verify_threads(threads: int | None) -> None:
         raise UsageError(f"{threads} threads are impossible: 1 or more are allowed")
 
 
-def feature_plan(rules: "PokerRules", clusters: int | None) -> "FeaturePlan":
-    """Return which features are needed; 8 opponent clusters where nothing else is said."""
+def feature_plan(
+    rules: "PokerRules", clusters: int | None, needed: Collection[str] | None = None
+) -> "FeaturePlan":
+    """Return which features are needed, all of them by default; with 8 opponent clusters by default."""
     from errai.abstraction.features.features import DEFAULT_CLUSTERS, FeaturePlan
     from errai.abstraction.features.hands import HandClasses
 
     if clusters is None:
         clusters = min(DEFAULT_CLUSTERS, HandClasses(rules).size(0))
-    return FeaturePlan(rules, clusters)
+    return FeaturePlan(rules, clusters, needed)
 
 
 def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go_on: str) -> "Features":

@@ -66,7 +66,7 @@ def public_command(
     """Build Tartanian7's hierarchical abstraction: players never forget the cluster of the public board."""
     from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.load import load_abstraction
-    from errai.abstraction.public.build import build_public_abstraction
+    from errai.abstraction.public.build import NEEDED_FEATURES, build_public_abstraction
     from errai.abstraction.public.clusters import cluster_public_boards, public_differences, transition_table
     from errai.games.deals import Deals
 
@@ -75,7 +75,7 @@ def public_command(
     found = load_abstraction(base)
     if not isinstance(found, Abstraction):
         raise UsageError(f"'{base}' is a public abstraction itself: one of 'errai abstract build' is allowed")
-    plan = feature_plan(found.game, clusters)
+    plan = feature_plan(found.game, clusters, NEEDED_FEATURES)
     go_on = shlex.join(["errai", "abstract", "public", base, *(["--out", out] if out else [])])
     features = build_features_told(plan, threads, json, go_on)
     began = time.monotonic()

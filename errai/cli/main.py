@@ -13,7 +13,18 @@ import typer
 import typer.main
 
 from errai import __version__
-from errai.cli import abstract, abstract_public, abstract_show, equity, exploit, games, reproduce, solve, spot
+from errai.cli import (
+    abstract,
+    abstract_public,
+    abstract_show,
+    cache,
+    equity,
+    exploit,
+    games,
+    reproduce,
+    solve,
+    spot,
+)
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -31,6 +42,7 @@ app.command("exploit")(exploit.exploit_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("spot")(spot.spot_command)
 app.command("equity")(equity.equity_command)
+app.command("cache")(cache.cache_command)
 
 abstractions = typer.Typer()
 abstractions.command("features")(abstract.features_command)

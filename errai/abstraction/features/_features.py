@@ -174,28 +174,31 @@ def sweep_boards(
 
 
 @kernel(fastmath=False)
-def scatter_board_features(
+def scatter_strength(
     index,  # IN   int64[*]  class of each open hand
     place,  # IN   int64[*]  board * H + hand
-    board_weights,  # IN   int64[J]  deals that each board stands for
     h2,  # IN   uint16[J, H]
-    ochs,  # IN   uint16[J, H, C]
-    class_deals,  # OUT  uint16[N]
     class_strength,  # OUT  uint16[N]
+):
+    """Write the strengths of a chunk's hands to their classes. A class belongs to one board only."""
+    num_hands = h2.shape[1]
+    for n in range(index.shape[0]):
+        class_strength[index[n]] = h2[place[n] // num_hands, place[n] % num_hands]
+
+
+@kernel(fastmath=False)
+def scatter_ochs(
+    index,  # IN   int64[*]  class of each open hand
+    place,  # IN   int64[*]  board * H + hand
+    ochs,  # IN   uint16[J, H, C]
     class_ochs,  # OUT  uint16[N, C]
 ):
-    """Write the features of a chunk's hands to their classes. A class belongs to one board only."""
-    num_hands = h2.shape[1]
-    num_clusters = ochs.shape[2]
-    for n in range(index.shape[0]):
-        class_deals[index[n]] = 0
+    """Write the strengths against clusters of a chunk's hands to their classes."""
+    num_hands = ochs.shape[1]
     for n in range(index.shape[0]):
         j, hand = place[n] // num_hands, place[n] % num_hands
-        k = index[n]
-        class_deals[k] += board_weights[j]
-        class_strength[k] = h2[j, hand]
-        for c in range(num_clusters):
-            class_ochs[k, c] = ochs[j, hand, c]
+        for c in range(ochs.shape[2]):
+            class_ochs[index[n], c] = ochs[j, hand, c]
 
 
 @kernel(fastmath=False)
@@ -252,42 +255,32 @@ def next_deals(
 def gather_last_round(
     index,  # IN   int64[J, E]  classes of the last round that follow each class of a chunk
     next_strength,  # IN   uint16[M]
-    next_ochs,  # IN   uint16[M, C]
     bin_width,  # IN   int64
-    bins,  # OUT  int64[2, B + 1]  scratch
-    sums,  # OUT  int64[C]  scratch
+    bins,  # OUT  int64[2, B' + 1]  scratch, B' the bins of a histogram whether or not they are wanted
     strength,  # OUT  uint[J]  sum of h2
     squared,  # OUT  uint[J]  sum of squares
-    histograms,  # OUT  uint[J, B]  cumulative, see features.py
-    ochs,  # OUT  uint16[J, C]
+    histograms,  # OUT  uint[J, B]  cumulative, see features.py; no columns where they are not wanted
 ):
-    """Sum the last round's features over the cards that may come, for the round before it."""
+    """Sum the last round's strengths over the cards that may come, for the round before it."""
     num_next = index.shape[1]
     num_bins = histograms.shape[1]
-    num_clusters = ochs.shape[1]
     for j in range(index.shape[0]):
         bins[:] = 0
-        sums[:] = 0
         total = np.int64(0)
         total_squared = np.int64(0)
         for e in range(num_next):
-            k = index[j, e]
-            value = np.int64(next_strength[k])
+            value = np.int64(next_strength[index[j, e]])
             total += value
             total_squared += value * value
             bin_index = value // bin_width
             bins[0, bin_index] += (bin_index + 1) * bin_width - value
             bins[1, bin_index + 1] += bin_width
-            for c in range(num_clusters):
-                sums[c] += np.int64(next_ochs[k, c])
         strength[j] = total
         squared[j] = total_squared
         step = np.int64(0)
         for b in range(num_bins):
             step += bins[1, b]
             histograms[j, b] = bins[0, b] + step
-        for c in range(num_clusters):
-            ochs[j, c] = (2 * sums[c] + num_next) // (2 * num_next)
 
 
 @kernel(fastmath=False)
@@ -297,21 +290,16 @@ def gather_middle_round(
     next_strength,  # IN   uint[M]
     next_squared,  # IN   uint[M]
     next_histograms,  # IN   uint[M, B]
-    next_ochs,  # IN   uint16[M, C]
     row,  # OUT  int64[B]  scratch
-    sums,  # OUT  int64[C]  scratch
     strength,  # OUT  uint[J]
     squared,  # OUT  uint[J]
-    histograms,  # OUT  uint[J, B]
-    ochs,  # OUT  uint16[J, C]
+    histograms,  # OUT  uint[J, B]  no columns where they are not wanted
 ):
     """Sum the next round's features over the cards that may come, for a round two or more before the last."""
     num_next = index.shape[1]
     num_bins = histograms.shape[1]
-    num_clusters = ochs.shape[1]
     for j in range(index.shape[0]):
         row[:] = 0
-        sums[:] = 0
         total = np.int64(0)
         total_squared = np.int64(0)
         for e in range(num_next):
@@ -320,12 +308,27 @@ def gather_middle_round(
             total_squared += np.int64(next_squared[k])
             for b in range(num_bins):
                 row[b] += np.int64(next_histograms[k, b])
-            for c in range(num_clusters):
-                sums[c] += np.int64(next_ochs[k, c])
         strength[j] = total // times_counted
         squared[j] = total_squared // times_counted
         for b in range(num_bins):
             histograms[j, b] = row[b] // times_counted
+
+
+@kernel(fastmath=False)
+def gather_ochs(
+    index,  # IN   int64[J, E]  classes of the next round that follow each class of a chunk
+    next_ochs,  # IN   uint16[M, C]
+    sums,  # OUT  int64[C]  scratch
+    ochs,  # OUT  uint16[J, C]  rounded to the nearest, a half up
+):
+    """Average the next round's strengths against clusters over the cards that may come next."""
+    num_next = index.shape[1]
+    num_clusters = ochs.shape[1]
+    for j in range(index.shape[0]):
+        sums[:] = 0
+        for e in range(num_next):
+            for c in range(num_clusters):
+                sums[c] += np.int64(next_ochs[index[j, e], c])
         for c in range(num_clusters):
             ochs[j, c] = (2 * sums[c] + num_next) // (2 * num_next)
 

@@ -1,26 +1,21 @@
-"""Building the features of every class of hands, from the last round up.
+"""Building the features of every class of hands, from the last round up: those that are wanted and missing.
 
-1. Opponent clusters: sweep every canonical last-round board (134,459 in hold'em), add each hand's strength to
-   the histogram of its hole cards, cluster those by k-means under the earth mover's distance.
-2. Last round: sweep the boards again, now cluster by cluster, and write strength and OCHS of every class.
+1. Opponent clusters: the histograms of all hole cards, from the cache or by a sweep over every canonical
+   last-round board (134,459 in hold'em), clustered by k-means under the earth mover's distance.
+2. Last round: sweep the boards, cluster by cluster, and write strength and OCHS of every class, and how many
+   deals it stands for.
 3. Every earlier round: for each class, look up the classes that the next public cards lead to, and sum.
-4. Deals: how many deals each class stands for.
+4. Deals of the earlier rounds.
 
-Each stage works on chunks, several at a time on threads, and fills arrays on disk in place. A journal
-says how many chunks are done once they are safely on disk; doing a chunk again writes the same numbers, so
-a build that was killed goes on where its journal stands. The last file, `features.json`, is written when
-all arrays are whole.
+Each stage works on chunks, several at a time on threads, and fills arrays on disk in place; a build that was
+killed goes on where the journal of its stage stands (`stage.py`). An array gets its name when it is whole.
 """
 
-import fcntl
 import json
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -29,23 +24,31 @@ import numpy.typing as npt
 from errai.abstraction.clustering.kmeans import Metric, cluster
 from errai.abstraction.features import _features as kernels
 from errai.abstraction.features.features import (
-    COMPLETE_NAME,
+    ABOUT_NAME,
+    DEALS,
+    FORMAT,
+    HISTOGRAMS,
     NUM_BINS,
+    OCHS,
+    OPPONENT_CLUSTERS,
+    SQUARED,
+    STRENGTH,
     Array,
-    ArrayPlan,
     BoardSweep,
     FeaturePlan,
     Features,
+    map_planned,
 )
-from errai.array_file import ArrayHeader, PartialArray, map_array, remove_temporaries, write_array, write_text
+from errai.abstraction.features.stage import Stage
+from errai.array_file import partial_path, write_array, write_text
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
+from errai.folder_lock import FolderLock
 from errai.memory import format_bytes, free_disk, verify_memory
 from errai.workers import Progress, start_workers, verified_threads
 
 BOARDS_A_CHUNK = 64
 DEALS_A_CHUNK = 200_000
-SECONDS_BETWEEN_FLUSHES = 60.0
 
 # Measured on one core of a common machine; only for the time told before a build.
 SECONDS_A_SWEPT_BOARD = 1.5e-4
@@ -65,19 +68,24 @@ Result = TypeVar("Result")
 
 
 def estimate_seconds(plan: FeaturePlan, num_threads: int | None = None) -> float:
-    """Return about how long a build takes."""
-    classes = plan.classes
-    boards = classes.boards(plan.last_round).num_boards(_board_round(plan, plan.last_round))
-    seconds = 2 * boards * SECONDS_A_SWEPT_BOARD
-    for r in range(plan.last_round):
-        seconds += classes.size(r) * num_next(plan, r) * SECONDS_A_LOOK_UP
-    return seconds / (verified_threads(num_threads))
+    """Return about how long it takes to build what is missing."""
+    classes, missing, last = plan.classes, plan.missing(), plan.last_round
+    boards = classes.boards(last).num_boards(_board_round(plan, last))
+    seconds = 0.0
+    if OPPONENT_CLUSTERS in missing and not plan.has(f"{HISTOGRAMS}-0"):
+        seconds += boards * SECONDS_A_SWEPT_BOARD
+    if any(f"{kind}-{last}" in missing for kind in (DEALS, STRENGTH, OCHS)):
+        seconds += boards * SECONDS_A_SWEPT_BOARD
+    for r in range(last):
+        if any(f"{kind}-{r}" in missing for kind in (STRENGTH, SQUARED, HISTOGRAMS, OCHS)):
+            seconds += classes.size(r) * num_next(plan, r) * SECONDS_A_LOOK_UP
+    return seconds / verified_threads(num_threads)
 
 
 def build_features(
     plan: FeaturePlan, num_threads: int | None = None, report: Report | None = None
 ) -> Features:
-    """Build what the cache does not have yet and return the features.
+    """Build what the plan wants and the cache does not have yet, and return the features.
 
     Args:
         plan: which features.
@@ -87,19 +95,18 @@ def build_features(
     """
     if plan.is_complete():
         return Features(plan)
-    folder = plan.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    with FolderLock(plan.folder, create=True):
         _verify_disk(plan)
         verify_memory(MEMORY_BYTES, f"building the features of '{plan.rules.name}'")
+        if not (plan.folder / ABOUT_NAME).exists():
+            about = {"format": FORMAT, "game": plan.rules.name, "cards": plan.classes.card_signature()}
+            write_text(plan.folder / ABOUT_NAME, json.dumps(about))
         build = _Build(plan, num_threads, report or (lambda stage, done, total: None))
         build.opponent_clusters()
         build.last_round()
         for r in range(plan.last_round - 1, -1, -1):
             build.earlier_round(r)
             build.deals(r)
-        about = {"fingerprint": plan.fingerprint, "cards": plan.classes.card_signature()}
-        write_text(folder / COMPLETE_NAME, json.dumps(about))
     return Features(plan)
 
 
@@ -113,13 +120,38 @@ class _Build:
 
     def opponent_clusters(self) -> None:
         """Stage 1."""
-        plan, array = self.plan, self.plan.opponent_clusters
-        if self._has(array):
+        plan = self.plan
+        if not self._missing(OPPONENT_CLUSTERS):
             return
+        hands = np.bincount(plan.classes.index(plan.classes.hands, 0), minlength=plan.classes.size(0))
+        if plan.has(f"{HISTOGRAMS}-0"):
+            rows = np.asarray(self._read(f"{HISTOGRAMS}-0")).astype(np.int64)
+        else:
+            rows = self._hole_card_histograms(hands)
+        total = plan.runouts(0) * plan.bin_width
+        found = cluster(
+            np.rint(rows * (CLUSTER_TOTAL / total)).astype(np.uint16),
+            hands,
+            plan.num_clusters,
+            Metric.L1,
+            restarts=CLUSTER_RESTARTS,
+            max_iterations=CLUSTER_ITERATIONS,
+            num_threads=1,
+        )
+        assert found.labels is not None
+        weakness = rows.sum(axis=1) / total
+        self._write(OPPONENT_CLUSTERS, from_weakest(found.labels, weakness, plan.num_clusters))
+
+    def _hole_card_histograms(self, hands: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the cumulative histograms of the first round's classes: int64[N, 50].
+
+        Args:
+            hands: int64[N] hands of each class.
+        """
+        plan = self.plan
         sweep = BoardSweep(plan.classes, None, 0)
         boards, weights = self._boards(plan.last_round)
-        num_classes = plan.classes.size(0)
-        partial, steps = (np.zeros((num_classes, NUM_BINS + 1), dtype=np.int64) for _ in range(2))
+        partial, steps = (np.zeros((len(hands), NUM_BINS + 1), dtype=np.int64) for _ in range(2))
 
         def work(begin: int, end: int) -> tuple[Array, Array]:
             strengths, h2, _ = sweep.sweep(boards[begin:end])
@@ -135,82 +167,82 @@ class _Build:
             partial += some_partial
             steps += some_steps
         cumulative = (partial + np.cumsum(steps, axis=1))[:, :NUM_BINS]
-        total = steps.sum(axis=1)
-        points = np.rint(cumulative * (CLUSTER_TOTAL / total[:, np.newaxis])).astype(np.uint16)
-        hands = np.bincount(sweep.class_of_hand, minlength=num_classes)
-        found = cluster(
-            points,
-            hands,
-            plan.num_clusters,
-            Metric.L1,
-            restarts=CLUSTER_RESTARTS,
-            max_iterations=CLUSTER_ITERATIONS,
-            num_threads=1,
-        )
-        assert found.labels is not None
-        self._write(array, _from_weakest(found.labels, cumulative.sum(axis=1) / total, plan.num_clusters))
+        # Every hand of a class has the same histogram.
+        return np.asarray(cumulative // hands[:, np.newaxis])
 
     def last_round(self) -> None:
         """Stage 2."""
         plan, r = self.plan, self.plan.last_round
-        plans = plan.arrays(r)
-        if all(self._has(array) for array in plans):
+        missing = self._missing(f"{DEALS}-{r}", f"{STRENGTH}-{r}", f"{OCHS}-{r}")
+        if not missing:
             return
-        sweep = BoardSweep(plan.classes, self._read(plan.opponent_clusters), plan.num_clusters)
+        clusters = self._read(OPPONENT_CLUSTERS) if f"{OCHS}-{r}" in missing else None
+        sweep = BoardSweep(plan.classes, clusters, plan.num_clusters if clusters is not None else 0)
         boards, weights = self._boards(r)
-        with self._filled(f"round-{r}", plans) as stage:
-            deals, strength, ochs = stage.arrays
 
-            def work(begin: int, end: int) -> None:
-                _, h2, against = sweep.sweep(boards[begin:end])
-                cards, place = open_deals(plan.rules.deck, plan.rules.num_hole_cards, boards[begin:end])
-                index = plan.classes.index(cards, r)
-                kernels.scatter_board_features(
-                    index, place, weights[begin:end], h2, against, deals, strength, ochs
-                )
+        def work(begin: int, end: int, out: dict[str, Array]) -> None:
+            _, h2, ochs = sweep.sweep(boards[begin:end])
+            cards, place = open_deals(plan.rules.deck, plan.rules.num_hole_cards, boards[begin:end])
+            index = plan.classes.index(cards, r)
+            if (deals := out.get(f"{DEALS}-{r}")) is not None:
+                kernels.count_deals(index, place, h2.shape[1], weights[begin:end], deals)
+            if (strength := out.get(f"{STRENGTH}-{r}")) is not None:
+                kernels.scatter_strength(index, place, h2, strength)
+            if (against := out.get(f"{OCHS}-{r}")) is not None:
+                kernels.scatter_ochs(index, place, ochs, against)
 
-            stage.run(self, f"features of round {r}", work, len(boards), BOARDS_A_CHUNK)
+        self._fill(r, missing, work, len(boards), BOARDS_A_CHUNK)
 
     def earlier_round(self, r: int) -> None:
         """Stage 3."""
         plan = self.plan
-        plans = plan.arrays(r)[1:]
-        if all(self._has(array) for array in plans):
+        missing = self._missing(*(f"{kind}-{r}" for kind in (STRENGTH, SQUARED, HISTOGRAMS, OCHS)))
+        if not missing:
             return
-        following = [self._read(array) for array in plan.arrays(r + 1)[1:]]
-        sets = next_sets(plan, r)
-        num_new = sets.shape[1]
+        is_last = r + 1 == plan.last_round
+        needs_strength = any(not name.startswith(OCHS) for name in missing)
+        needs_histograms = f"{HISTOGRAMS}-{r}" in missing
+        names = ([STRENGTH] if is_last else [STRENGTH, SQUARED]) if needs_strength else []
+        names += [HISTOGRAMS] if needs_histograms and not is_last else []
+        names += [OCHS] if f"{OCHS}-{r}" in missing else []
+        after = {kind: self._read(f"{kind}-{r + 1}") for kind in names}
+        sets, num_sets = next_sets(plan, r), num_next(plan, r)
         to_come = plan.classes.num_board_cards(plan.last_round) - plan.classes.num_board_cards(r)
-        num_sets = num_next(plan, r)
-        with self._filled(f"round-{r}", plans) as stage:
+        times_counted = comb(to_come, sets.shape[1])
 
-            def work(begin: int, end: int) -> None:
-                cards = plan.classes.unindex(np.arange(begin, end), r)
-                deals = np.empty((len(cards) * num_sets, cards.shape[1] + num_new), dtype=np.uint8)
-                written = kernels.next_deals(cards, sets, deals)
-                assert written == len(deals), "every deal leaves as many cards open"
-                index = plan.classes.index(deals, r + 1).reshape(len(cards), num_sets)
-                out = [array[begin:end] for array in stage.arrays]
-                sums = np.empty(plan.num_clusters, dtype=np.int64)
-                if r + 1 == plan.last_round:
+        def work(begin: int, end: int, out: dict[str, Array]) -> None:
+            cards = plan.classes.unindex(np.arange(begin, end), r)
+            deals = np.empty((len(cards) * num_sets, cards.shape[1] + sets.shape[1]), dtype=np.uint8)
+            written = kernels.next_deals(cards, sets, deals)
+            assert written == len(deals), "every deal leaves as many cards open"
+            index = plan.classes.index(deals, r + 1).reshape(len(cards), num_sets)
+            if needs_strength:
+                sums = [_part(plan, out, f"{kind}-{r}", begin, end) for kind in (STRENGTH, SQUARED)]
+                histograms = _part(plan, out, f"{HISTOGRAMS}-{r}", begin, end)
+                if is_last:
                     bins = np.empty((2, NUM_BINS + 1), dtype=np.int64)
-                    kernels.gather_last_round(index, *following, plan.bin_width, bins, sums, *out)
+                    kernels.gather_last_round(index, after[STRENGTH], plan.bin_width, bins, *sums, histograms)
                 else:
-                    row = np.empty(NUM_BINS, dtype=np.int64)
-                    kernels.gather_middle_round(index, comb(to_come, num_new), *following, row, sums, *out)
+                    row = np.empty(histograms.shape[1], dtype=np.int64)
+                    rows = after.get(HISTOGRAMS, np.empty((0, 0), dtype=histograms.dtype))
+                    kernels.gather_middle_round(
+                        index, times_counted, after[STRENGTH], after[SQUARED], rows, row, *sums, histograms
+                    )
+            if (ochs := out.get(f"{OCHS}-{r}")) is not None:
+                scratch = np.empty(plan.num_clusters, dtype=np.int64)
+                kernels.gather_ochs(index, after[OCHS], scratch, ochs[begin:end])
 
-            stage.run(
-                self, f"features of round {r}", work, plan.classes.size(r), max(1, DEALS_A_CHUNK // num_sets)
-            )
+        self._fill(r, missing, work, plan.classes.size(r), max(1, DEALS_A_CHUNK // num_sets))
 
     def deals(self, r: int) -> None:
         """Stage 4."""
-        plan, array = self.plan, self.plan.arrays(r)[0]
-        if self._has(array):
+        plan = self.plan
+        if not self._missing(f"{DEALS}-{r}"):
             return
+        array = plan.arrays[f"{DEALS}-{r}"]
         hand_cards = BoardSweep(plan.classes, None, 0).hand_cards
         boards, weights = self._boards(r)
-        counted = np.zeros(array.shape, dtype=array.dtype)
+        counted = np.zeros(array.header.shape, dtype=array.header.dtype)
 
         def work(begin: int, end: int) -> None:
             cards, place = open_deals(plan.rules.deck, plan.rules.num_hole_cards, boards[begin:end])
@@ -219,7 +251,7 @@ class _Build:
 
         for _ in self._map(f"deals of round {r}", work, len(boards), BOARDS_A_CHUNK):
             pass
-        self._write(array, counted)
+        self._write(f"{DEALS}-{r}", counted)
 
     def _boards(self, r: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         boards, deal = self.plan.classes.boards(r), _board_round(self.plan, r)
@@ -241,87 +273,69 @@ class _Build:
                 progress.add(end - begin)
         progress.finish()
 
-    @contextmanager
-    def _filled(self, name: str, plans: list[ArrayPlan]) -> "Iterator[_Stage]":
-        """Open the arrays of a stage where an earlier attempt left them, and finish them at the end."""
-        partial = [PartialArray(self._path(array), self._header(array)) for array in plans]
-        stage = _Stage(self._journal(name), partial, self.plan.fingerprint)
-        yield stage
-        for array in partial:
-            array.finish()
-        stage.journal.unlink(missing_ok=True)
+    def _fill(
+        self,
+        r: int,
+        missing: list[str],
+        work: Callable[[int, int, dict[str, Array]], None],
+        size: int,
+        step: int,
+    ) -> None:
+        """Fill the missing arrays of a round chunk by chunk; what is done when it ends early stays.
 
-    def _journal(self, name: str) -> Path:
-        return self.plan.folder / f".{name}.journal"
+        Args:
+            r: the round.
+            missing: their features.
+            work: does the rows from a begin to an end, given the arrays by feature.
+            size: rows in all.
+            step: rows of a chunk.
+        """
+        headers = [self.plan.arrays[feature].header for feature in missing]
+        stage = Stage(self.plan.folder, f"round-{r}", headers, -(-size // step), f"{size} by {step}")
+        out = {one: stage.arrays[header.name] for one, header in zip(missing, headers, strict=True)}
+        try:
+            for _ in self._map(
+                f"features of round {r}",
+                lambda begin, end: work(begin, end, out),
+                size,
+                step,
+                stage.chunks_done,
+            ):
+                stage.count()
+        except BaseException:
+            stage.note()
+            raise
+        out.clear()
+        stage.finish()
 
-    def _path(self, array: ArrayPlan) -> Path:
-        return self.plan.folder / f"{array.name}.array"
+    def _missing(self, *features: str) -> list[str]:
+        """Return those of some features that are wanted and not there."""
+        return [one for one in features if one in self.plan.arrays and not self.plan.has(one)]
 
-    def _has(self, array: ArrayPlan) -> bool:
-        return self._path(array).exists()
-
-    def _header(self, array: ArrayPlan) -> ArrayHeader:
-        return ArrayHeader(array.name, array.shape, array.dtype, array.units, self.plan.fingerprint)
-
-    def _write(self, array: ArrayPlan, numbers: Array) -> None:
+    def _write(self, feature: str, numbers: Array) -> None:
+        array = self.plan.arrays[feature]
+        header = array.header
         write_array(
-            self._path(array),
-            numbers.astype(array.dtype),
-            name=array.name,
-            units=array.units,
-            fingerprint=self.plan.fingerprint,
+            self.plan.path(array),
+            numbers.astype(header.dtype),
+            name=header.name,
+            units=header.units,
+            fingerprint=header.fingerprint,
         )
 
-    def _read(self, array: ArrayPlan) -> Array:
-        return map_array(self._path(array), fingerprint=self.plan.fingerprint)[1]
+    def _read(self, feature: str) -> Array:
+        return map_planned(self.plan, self.plan.all_arrays[feature])
 
 
-class _Stage:
-    """Arrays that are filled chunk by chunk, and the journal of the chunks that are safe.
-
-    Attributes:
-        arrays: mapped for writing.
-        journal: the journal's file.
-    """
-
-    def __init__(self, journal: Path, partial: list[PartialArray], fingerprint: str) -> None:
-        self.journal = journal
-        self.arrays = [one.array for one in partial]
-        self._partial = partial
-        self._fingerprint = fingerprint
-
-    def run(self, build: _Build, name: str, work: Callable[[int, int], None], size: int, step: int) -> None:
-        """Do the chunks that are not done yet; what is done when it ends early stays."""
-        first = done = self._chunks_done(size, step)
-        flushed = time.monotonic()
-        try:
-            for _ in build._map(name, work, size, step, first):
-                done += 1
-                if time.monotonic() - flushed > SECONDS_BETWEEN_FLUSHES:
-                    self._note(size, step, done)
-                    flushed = time.monotonic()
-        except BaseException:
-            self._note(size, step, done)
-            raise
-
-    def _chunks_done(self, size: int, step: int) -> int:
-        if not all(one.resumed for one in self._partial) or not self.journal.exists():
-            return 0
-        try:
-            noted = json.loads(self.journal.read_text())
-        except ValueError:
-            return 0
-        expected = {"fingerprint": self._fingerprint, "size": size, "step": step}
-        return int(noted.pop("done")) if {**noted, "done": 0} == {**expected, "done": 0} else 0
-
-    def _note(self, size: int, step: int, done: int) -> None:
-        for one in self._partial:
-            one.flush()
-        noted = {"fingerprint": self._fingerprint, "size": size, "step": step, "done": done}
-        write_text(self.journal, json.dumps(noted))
+def _part(plan: FeaturePlan, out: dict[str, Array], feature: str, begin: int, end: int) -> Array:
+    """Return the rows of an array to be filled; where it is not wanted, others, without columns."""
+    if feature in out:
+        return out[feature][begin:end]
+    header = plan.all_arrays[feature].header
+    return np.empty((end - begin, *(0 for _ in header.shape[1:])), dtype=header.dtype)
 
 
-def _from_weakest(
+def from_weakest(
     labels: npt.NDArray[np.integer], weakness: npt.NDArray[np.float64], num_clusters: int
 ) -> npt.NDArray[np.uint16]:
     """Number clusters from the weakest hands to the strongest."""
@@ -351,22 +365,13 @@ def num_next(plan: FeaturePlan, r: int) -> int:
 
 def _verify_disk(plan: FeaturePlan) -> None:
     """Refuse what does not fit on the disk; space that an earlier attempt has taken counts as free."""
-    taken = sum(path.stat().st_blocks * 512 for path in plan.folder.iterdir() if path.is_file())
+    missing = plan.missing().values()
+    needed = sum(array.num_bytes for array in missing)
+    begun = [partial_path(plan.path(array)) for array in missing]
+    taken = sum(path.stat().st_blocks * 512 for path in begun if path.exists())
     free = free_disk(plan.folder)
-    if plan.disk_bytes > free + taken:
+    if needed > free + taken:
         raise UsageError(
-            f"the features of '{plan.rules.name}' need {format_bytes(plan.disk_bytes)} of disk in "
-            f"'{plan.folder}', and {format_bytes(free)} are free"
+            f"The features of '{plan.rules.name}' need {format_bytes(needed)} of disk in '{plan.folder}', "
+            f"but only {format_bytes(free)} are free"
         )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder against a second build at the same time."""
-    with open(folder / ".lock", "ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"'{folder}' is being built by another process") from None
-        remove_temporaries(folder)
-        yield

@@ -15,12 +15,14 @@ Johanson, Burch, Valenzano and Bowling, "Evaluating State-Space Abstractions in 
   round the mean over what may come. The clusters are made of the first round's histograms by k-means
   under the earth mover's distance (`opponent_clusters`).
 
-The arrays lie in a cache folder, one file each with checksums and fingerprint, and are memory-mapped; the
-class of a hand (`hands.py`) is its row. `build.py` makes them. Two games with the same cards share
-them.
+The arrays lie in a cache folder, one file each with checksums and fingerprint, and are memory-mapped; every
+bit is verified when a process first uses an array. The class of a hand (`hands.py`) is its row. `build.py`
+makes them, those that are asked for and no others. Games with the same cards share a folder, whatever their
+number of opponent clusters: only the arrays of OCHS depend on it, and have it in their names.
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -33,7 +35,8 @@ import numpy.typing as npt
 
 from errai.abstraction.features import _features as kernels
 from errai.abstraction.features.hands import HandClasses
-from errai.array_file import map_array
+from errai.abstraction.features.stage import array_path
+from errai.array_file import ArrayHeader, map_verified_array
 from errai.cards import _evaluator
 from errai.cards.evaluator import evaluate_three_card, evaluator_tables
 from errai.cards.hands import open_deals
@@ -41,29 +44,38 @@ from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root
 
-FORMAT = 1
-"""Changes whenever the numbers of any array would: caches of other formats are refused."""
+FORMAT = 2
+"""Changes whenever the numbers of any array would, or its name: caches of other formats are not read."""
 
 NUM_BINS = 50
 DEFAULT_CLUSTERS = 8
 OCHS_SCALE = kernels.OCHS_SCALE
-COMPLETE_NAME = "features.json"
+ABOUT_NAME = "features.json"
+FOLDER_PREFIX = "features-"
+
+DEALS, STRENGTH, SQUARED, HISTOGRAMS, OCHS = "deals", "strength", "squared", "histograms", "ochs"
+OPPONENT_CLUSTERS = "opponent-clusters"
+ALWAYS = (DEALS, STRENGTH, SQUARED)
+"""What every recipe gets: small, and what `errai abstract show` tells of a hand."""
 
 Array = npt.NDArray[Any]
 
 
 class ArrayPlan(NamedTuple):
-    """What an array of the cache will be."""
+    """What an array of the cache will be.
 
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    units: str
+    Attributes:
+        feature: what it is, such as `ochs-3`.
+        header: what its file says about it; its name there has the number of opponent clusters, too.
+    """
+
+    feature: str
+    header: ArrayHeader
 
     @property
     def num_bytes(self) -> int:
         """Bytes of its numbers."""
-        return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
+        return self.header.num_bytes
 
 
 class BoardFeatures(NamedTuple):
@@ -82,23 +94,34 @@ class BoardFeatures(NamedTuple):
 
 @dataclass(frozen=True)
 class FeaturePlan:
-    """Which features a game has and how large they are; nothing is computed yet.
+    """Which features of a game are wanted and how large they are; nothing is computed yet.
 
     Attributes:
         rules: the game.
         num_clusters: opponent clusters.
+        needed: what is wanted: `histograms`, `ochs` or `opponent-clusters`, the first two also of one round,
+            such as `ochs-3`; everything without it. Deals and strengths belong to it always.
     """
 
     rules: PokerRules
     num_clusters: int = DEFAULT_CLUSTERS
+    needed: Collection[str] | None = None
 
     def __post_init__(self) -> None:
         most = self.classes.size(0)
         if not 1 <= self.num_clusters <= most:
             raise UsageError(
-                f"{self.num_clusters} opponent clusters are impossible: 1 to {most:,} are allowed, "
-                f"the classes of hole cards of '{self.rules.name}'"
+                f"The number of opponent clusters must be 1 to {most:,}, the classes of hole cards of "
+                f"'{self.rules.name}', not {self.num_clusters}"
             )
+        rounds = range(self.rules.num_rounds)
+        of_rounds = {f"{kind}-{r}" for kind in (*ALWAYS, HISTOGRAMS, OCHS) for r in rounds}
+        for name in self.needed or ():
+            if name not in {*ALWAYS, HISTOGRAMS, OCHS, OPPONENT_CLUSTERS, *of_rounds}:
+                raise UsageError(
+                    f"'{name}' is not a feature of '{self.rules.name}': expected {', '.join(ALWAYS)}, "
+                    f"{HISTOGRAMS}, {OCHS} or {OPPONENT_CLUSTERS}, or one of a round such as '{OCHS}-0'"
+                )
 
     @cached_property
     def classes(self) -> HandClasses:
@@ -129,58 +152,90 @@ class FeaturePlan:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that decides the numbers."""
-        about = {
-            "format": FORMAT,
-            "cards": self.classes.card_signature(),
-            "bins": NUM_BINS,
-            "clusters": self.num_clusters,
-        }
-        return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+        """Of everything that decides the numbers, the opponent clusters included."""
+        return _fingerprint({**self._about_cards, "clusters": self.num_clusters})
+
+    @property
+    def _about_cards(self) -> dict[str, object]:
+        return {"format": FORMAT, "cards": self.classes.card_signature(), "bins": NUM_BINS}
+
+    @property
+    def _cards_fingerprint(self) -> str:
+        """Of what decides the numbers that do not depend on opponent clusters."""
+        return _fingerprint(self._about_cards)
 
     @property
     def folder(self) -> Path:
         """Where the arrays are kept."""
-        return cache_root() / f"features-{self.fingerprint}"
+        return cache_root() / f"{FOLDER_PREFIX}{self._cards_fingerprint}"
 
-    def arrays(self, round_index: int) -> list[ArrayPlan]:
-        """Return the arrays of a round."""
-        size = self.classes.size(round_index)
-        plans = [ArrayPlan(f"deals-{round_index}", (size,), _unsigned(2**16 - 1), "deals")]
-        ochs = ArrayPlan(f"ochs-{round_index}", (size, self.num_clusters), "<u2", f"1/{OCHS_SCALE}")
-        if round_index == self.last_round:
-            return [*plans, ArrayPlan(f"strength-{round_index}", (size,), "<u2", "half hands beaten"), ochs]
-        runouts, most = self.runouts(round_index), self.max_strength
+    def path(self, array: ArrayPlan) -> Path:
+        """Return the file of an array."""
+        return array_path(self.folder, array.header.name)
+
+    @cached_property
+    def arrays(self) -> dict[str, ArrayPlan]:
+        """The arrays that are wanted, and those that are needed to build them, by feature."""
+        return {name: array for name, array in self.all_arrays.items() if self._is_needed(name)}
+
+    @cached_property
+    def all_arrays(self) -> dict[str, ArrayPlan]:
+        """Every array that there could be, by feature."""
+        arrays = [array for r in range(self.rules.num_rounds) for array in self._of_round(r)]
+        name = f"{OPPONENT_CLUSTERS}-{self.num_clusters}"
+        header = ArrayHeader(name, (self.classes.size(0),), "<u2", "clusters", self.fingerprint)
+        return {array.feature: array for array in [*arrays, ArrayPlan(OPPONENT_CLUSTERS, header)]}
+
+    def _of_round(self, r: int) -> list[ArrayPlan]:
+        size, runouts, most = self.classes.size(r), self.runouts(r), self.max_strength
+
+        def plan(kind: str, shape: tuple[int, ...], dtype: str, units: str) -> ArrayPlan:
+            header = ArrayHeader(f"{kind}-{r}", shape, dtype, units, self._cards_fingerprint)
+            return ArrayPlan(header.name, header)
+
+        of_ochs = f"{OCHS}-{r}-of-{self.num_clusters}"
+        shape = (size, self.num_clusters)
+        ochs = ArrayHeader(of_ochs, shape, "<u2", f"1/{OCHS_SCALE}", self.fingerprint)
+        arrays = [
+            plan(DEALS, (size,), _unsigned(2**16 - 1), "deals"),
+            plan(STRENGTH, (size,), _unsigned(runouts * most), "half hands beaten"),
+            ArrayPlan(f"{OCHS}-{r}", ochs),
+        ]
+        if r == self.last_round:
+            return arrays
         cumulative = _unsigned(runouts * self.bin_width)
         return [
-            *plans,
-            ArrayPlan(f"strength-{round_index}", (size,), _unsigned(runouts * most), "half hands beaten"),
-            ArrayPlan(
-                f"squared-{round_index}", (size,), _unsigned(runouts * most**2), "squared half hands beaten"
-            ),
-            ArrayPlan(f"histograms-{round_index}", (size, NUM_BINS), cumulative, "runouts x bin width"),
-            ochs,
+            *arrays,
+            plan(SQUARED, (size,), _unsigned(runouts * most**2), "squared half hands beaten"),
+            plan(HISTOGRAMS, (size, NUM_BINS), cumulative, "runouts x bin width"),
         ]
 
-    @property
-    def opponent_clusters(self) -> ArrayPlan:
-        """The array that says in which cluster each class of hole cards is."""
-        return ArrayPlan("opponent-clusters", (self.classes.size(0),), "<u2", "clusters")
+    def _is_needed(self, feature: str) -> bool:
+        """Return whether a feature is wanted, or one before it in the game that is summed up from it."""
+        if self.needed is None or feature.startswith(ALWAYS):
+            return True
+        if feature == OPPONENT_CLUSTERS:
+            return any(name.startswith((OPPONENT_CLUSTERS, OCHS)) for name in self.needed)
+        kind, _, r = feature.rpartition("-")
+        earlier = {f"{kind}-{e}" for e in range(int(r) + 1)}
+        return bool(earlier.intersection(self.needed)) or kind in self.needed
 
-    @property
-    def all_arrays(self) -> list[ArrayPlan]:
-        """Every array of the cache."""
-        rounds = [plan for r in range(self.rules.num_rounds) for plan in self.arrays(r)]
-        return [*rounds, self.opponent_clusters]
+    def has(self, feature: str) -> bool:
+        """Return whether the cache has a feature such as `ochs-3`, wanted or not."""
+        return feature in self.all_arrays and self.path(self.all_arrays[feature]).exists()
+
+    def missing(self) -> dict[str, ArrayPlan]:
+        """Return the arrays that are not in the cache yet: a file has its name only when it is whole."""
+        return {name: array for name, array in self.arrays.items() if not self.has(name)}
 
     @property
     def disk_bytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(plan.num_bytes for plan in self.all_arrays)
+        """Bytes of all arrays that are wanted, whether or not they are there."""
+        return sum(array.num_bytes for array in self.arrays.values())
 
     def is_complete(self) -> bool:
-        """Return whether the cache has all features; its last file is written when all others are whole."""
-        return (self.folder / COMPLETE_NAME).exists()
+        """Return whether the cache has all that is wanted."""
+        return not self.missing()
 
 
 class Features:
@@ -191,13 +246,15 @@ class Features:
     """
 
     def __init__(self, plan: FeaturePlan) -> None:
-        if not plan.is_complete():
-            raise UsageError(
-                f"the features of '{plan.rules.name}' are not in '{plan.folder}': "
-                f"'errai abstract features {plan.rules.name}' builds them"
-            )
+        """Open the cache, which must have all that is planned; more than that can be asked for."""
+        if missing := plan.missing():
+            raise _not_there(plan, next(iter(missing)))
         self.plan = plan
         self._mapped: dict[str, Array] = {}
+
+    def has(self, feature: str) -> bool:
+        """Return whether a feature such as `ochs-3` is in the cache, planned or not."""
+        return self.plan.has(feature)
 
     @property
     def classes(self) -> HandClasses:
@@ -206,35 +263,35 @@ class Features:
 
     def deals(self, round_index: int) -> npt.NDArray[np.uint16]:
         """Return how many deals each class stands for: uint16[N]."""
-        return self._array(f"deals-{round_index}")
+        return self._array(f"{DEALS}-{round_index}")
 
     def strength(self, round_index: int) -> Array:
         """Return the sum of h2 over what may come: uint[N]."""
-        return self._array(f"strength-{round_index}")
+        return self._array(f"{STRENGTH}-{round_index}")
 
     def squared(self, round_index: int) -> Array:
         """Return the sum of squares of h2 over what may come: uint[N]; in the last round, of one value."""
         if round_index == self.plan.last_round:
             return np.square(self.strength(round_index).astype(np.uint32))
-        return self._array(f"squared-{round_index}")
+        return self._array(f"{SQUARED}-{round_index}")
 
     def histograms(self, round_index: int) -> Array:
         """Return the cumulative histograms of a round before the last: uint[N, 50]."""
         if round_index == self.plan.last_round:
             raise UsageError(
-                f"round {round_index} of '{self.plan.rules.name}' is the last: a hand has one strength there "
+                f"Round {round_index} of '{self.plan.rules.name}' is the last, where a hand has one strength "
                 "and no histogram"
             )
-        return self._array(f"histograms-{round_index}")
+        return self._array(f"{HISTOGRAMS}-{round_index}")
 
     def ochs(self, round_index: int) -> npt.NDArray[np.uint16]:
         """Return the strength against each opponent cluster: uint16[N, C]."""
-        return self._array(f"ochs-{round_index}")
+        return self._array(f"{OCHS}-{round_index}")
 
     @cached_property
     def opponent_clusters(self) -> npt.NDArray[np.uint16]:
         """The cluster of each class of hole cards: uint16[classes of round 0]."""
-        return self._array(self.plan.opponent_clusters.name)
+        return self._array(OPPONENT_CLUSTERS)
 
     def expected_strength(self, round_index: int) -> npt.NDArray[np.float64]:
         """Return E[HS] of every class: float64[N]."""
@@ -270,11 +327,31 @@ class Features:
         """What compares all hands on last-round boards."""
         return BoardSweep(self.classes, self.opponent_clusters, self.plan.num_clusters)
 
-    def _array(self, name: str) -> Array:
-        if name not in self._mapped:
-            path = self.plan.folder / f"{name}.array"
-            self._mapped[name] = map_array(path, fingerprint=self.plan.fingerprint)[1]
-        return self._mapped[name]
+    def _array(self, feature: str) -> Array:
+        if feature not in self._mapped:
+            if not self.has(feature):
+                raise _not_there(self.plan, feature)
+            array = self.plan.all_arrays[feature]
+            self._mapped[feature] = map_planned(self.plan, array)
+        return self._mapped[feature]
+
+
+def map_planned(plan: FeaturePlan, array: ArrayPlan) -> Array:
+    """Map an array of the cache, every bit verified when a process first does so."""
+    header, numbers = map_verified_array(plan.path(array), fingerprint=array.header.fingerprint)
+    if header != array.header:
+        raise UsageError(
+            f"'{plan.path(array)}' is not the feature '{array.feature}' of '{plan.rules.name}': "
+            "'errai cache --verify' lists what is damaged"
+        )
+    return numbers
+
+
+def _not_there(plan: FeaturePlan, feature: str) -> UsageError:
+    return UsageError(
+        f"The feature '{feature}' of '{plan.rules.name}' is not in '{plan.folder}': run "
+        f"'errai abstract features {plan.rules.name}' to build it"
+    )
 
 
 class BoardSweep:
@@ -375,9 +452,13 @@ def _sweep_scratch(num_hands: int, num_clusters: int) -> tuple[Array, ...]:
     )
 
 
+def _fingerprint(about: dict[str, object]) -> str:
+    return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def _unsigned(most: int) -> str:
     """Return the smallest unsigned type of 2, 4 or 8 bytes that holds a number."""
     for dtype in ("<u2", "<u4", "<u8"):
         if most <= np.iinfo(dtype).max:
             return dtype
-    raise UsageError(f"sums up to {most:,} do not fit 64 bits: this game has too many cards to come")
+    raise UsageError(f"Sums up to {most:,} do not fit in 64 bits: this game deals too many cards")

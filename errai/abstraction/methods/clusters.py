@@ -5,11 +5,9 @@ import numpy as np
 from errai.abstraction.clustering.kmeans import Clustering, assign, cluster, cluster_large
 from errai.abstraction.clustering.lloyd import SEEDING_ROWS_PER_CENTRE
 from errai.abstraction.clustering.nearest import CHUNK_ROWS, MAX_NEIGHBOURS
-from errai.abstraction.features.features import NUM_BINS, FeaturePlan, Features
+from errai.abstraction.features.features import NUM_BINS, OCHS, OPPONENT_CLUSTERS, FeaturePlan, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.methods.method import (
-    OCHS,
-    OPPONENT_CLUSTERS,
     Array,
     Clustered,
     Method,

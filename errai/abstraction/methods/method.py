@@ -16,7 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.features.features import BoardSweep, FeaturePlan, Features
+from errai.abstraction.features.features import (
+    HISTOGRAMS,
+    STRENGTH,
+    BoardSweep,
+    FeaturePlan,
+    Features,
+)
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.population import Population, all_deals, sampled_deals
@@ -34,9 +40,6 @@ TABLE_CHUNK = 1 << 22
 # sorted, the parents in that order and the workspace of the sort besides.
 BYTES_TO_SPLIT = 4 + 4 + 2 + 4 + 8
 BYTES_TO_SORT = BYTES_TO_SPLIT + 4 + 8
-
-STRENGTH, HISTOGRAMS, OCHS, OPPONENT_CLUSTERS = "strength", "histograms", "ochs", "opponent-clusters"
-"""Features as `RoundMethod.features_needed` names them, all but the last followed by `-ROUND`."""
 
 Array = npt.NDArray[Any]
 

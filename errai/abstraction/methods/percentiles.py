@@ -10,8 +10,8 @@ from errai.abstraction.clustering.percentile import (
     nested_percentiles,
     percentile_buckets,
 )
-from errai.abstraction.features.features import FeaturePlan
-from errai.abstraction.methods.method import STRENGTH, Array, Method, RoundMethod, RoundRecipe, RoundWork
+from errai.abstraction.features.features import STRENGTH, FeaturePlan
+from errai.abstraction.methods.method import Array, Method, RoundMethod, RoundRecipe, RoundWork
 from errai.abstraction.options import SEED, BuildOptions
 
 

@@ -40,19 +40,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.abstraction import (
-    FORMAT,
-    MANIFEST_NAME,
-    read_manifest,
-    restore_poker_rules,
-    signed_json,
-    verified_json,
-)
+from errai.abstraction.abstraction import FORMAT, read_manifest, restore_poker_rules
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.folder import FolderWriter
 from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.public import _abstraction as kernels
-from errai.array_file import read_array, write_array, write_text
+from errai.array_file import read_array
 from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
@@ -268,7 +262,9 @@ class PublicAbstraction:
         """Write all clusters, which must be at hand, and the manifest last."""
         missing = sorted(set(range(self.num_clusters)) - set(self.clusters))
         if missing:
-            raise UsageError(f"cluster {missing[0]} is not at hand: a public abstraction is saved with all")
+            raise UsageError(
+                f"Cluster {missing[0]} is not loaded: a public abstraction is saved with all clusters"
+            )
         writer = PublicWriter(folder, self.shape, "")
         for number, tables in sorted(self.clusters.items()):
             writer.write_cluster(number, tables)
@@ -286,11 +282,15 @@ class PublicAbstraction:
             self.opponent_clusters,
         )
 
+    @property
+    def num_opponent_clusters(self) -> int:
+        """Clusters of the opponent's hole cards, empty ones included: a centre has a column for each."""
+        return int(next(iter(self.clusters.values())).centres.shape[1])
+
     @cached_property
     def _sweep(self) -> BoardSweep:
         """Compares all hands of a last-round board with the opponent clusters."""
-        num_opponents = next(iter(self.clusters.values())).centres.shape[1]
-        return BoardSweep(self.classes, self.opponent_clusters, num_opponents)
+        return BoardSweep(self.classes, self.opponent_clusters, self.num_opponent_clusters)
 
     @cached_property
     def _board_round(self) -> int:
@@ -339,10 +339,8 @@ class PublicWriter:
             shape: what it is.
             fingerprint: of everything that decides the buckets; clusters of another are written anew.
         """
-        self._root, self._shape, self._fingerprint = Path(folder), shape, fingerprint
-        if (self._root / MANIFEST_NAME).exists():
-            raise UsageError(f"'{folder}' holds an abstraction already: another folder is allowed")
-        self._root.mkdir(parents=True, exist_ok=True)
+        self._folder = FolderWriter(folder, fingerprint, "tables")
+        self._shape = shape
         self._entries: dict[int, dict[str, Any]] = {}
 
     def write_cluster(self, number: int, tables: ClusterTables) -> None:
@@ -350,54 +348,39 @@ class PublicWriter:
         arrays: dict[str, tuple[Array, str]] = {"boards": (tables.boards, "boards")}
         arrays |= {f"round-{r}": (table, "buckets") for r, table in tables.tables.items()}
         arrays[f"round-{self._shape.game.num_rounds - 1}"] = (tables.centres, "chances")
-        (self._root / cluster_folder(number)).mkdir(exist_ok=True)
-        checksums = {
-            name: self._write(f"{cluster_folder(number)}/{name}", array, units)
-            for name, (array, units) in arrays.items()
-        }
-        self._entries[number] = {"arrays": checksums, "costs": list(tables.costs)}
-        write_text(self._note(number), signed_json(self._entries[number] | {"made": self._fingerprint}))
+        folder = cluster_folder(number)
+        self._entries[number] = self._folder.write_part(
+            folder, f"{folder}/", arrays, {"costs": list(tables.costs)}
+        )
 
     def written_cluster(self, number: int) -> ClusterTables | None:
         """Return the tables of a cluster that an interrupted build has written, every bit verified."""
-        try:
-            entry = verified_json(self._note(number).read_bytes(), self._note(number))
-        except (OSError, UsageError):
-            return None
-        if entry.pop("made") != self._fingerprint:
+        entry = self._folder.written_part(cluster_folder(number))
+        if entry is None:
             return None
         self._entries[number] = entry
-        return _read_cluster(self._root, self._shape, number, entry, self._fingerprint)
+        return _read_cluster(self._folder.path, self._shape, number, entry, self._folder.fingerprint)
 
     def finish(self) -> None:
         """Write the manifest, after which the folder is an abstraction."""
-        shape = self._shape
+        shape, write = self._shape, self._folder.write_shared
         shared = {
-            "clusters": self._write("clusters", shape.cluster_of_board, "clusters"),
-            "opponents": self._write("opponents", shape.opponent_clusters, "clusters"),
+            "clusters": write("clusters", shape.cluster_of_board, "clusters"),
+            "opponents": write("opponents", shape.opponent_clusters, "clusters"),
         }
-        manifest = {
-            "format": FORMAT,
-            "kind": KIND,
-            "name": shape.name,
-            "game": describe_rules(shape.game),
-            "fingerprint": self._fingerprint,
-            "special_round": shape.special_round,
-            "num_clusters": shape.num_clusters,
-            "buckets_per_cluster": list(shape.buckets_per_cluster),
-            "arrays": shared,
-            "clusters": [self._entries[number] for number in range(shape.num_clusters)],
-        }
-        write_text(self._root / MANIFEST_NAME, signed_json(manifest))
-        for number in range(shape.num_clusters):
-            self._note(number).unlink(missing_ok=True)
-
-    def _note(self, number: int) -> Path:
-        return self._root / f".{cluster_folder(number)}.json"
-
-    def _write(self, name: str, array: Array, units: str) -> str:
-        path = self._root / f"{name}.array"
-        return write_array(path, array, name=name, units=units, fingerprint=self._fingerprint)
+        self._folder.finish(
+            {
+                "format": FORMAT,
+                "kind": KIND,
+                "name": shape.name,
+                "game": describe_rules(shape.game),
+                "special_round": shape.special_round,
+                "num_clusters": shape.num_clusters,
+                "buckets_per_cluster": list(shape.buckets_per_cluster),
+                "arrays": shared,
+                "clusters": [self._entries[number] for number in range(shape.num_clusters)],
+            }
+        )
 
 
 def _read_cluster(
@@ -423,7 +406,7 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
     root = Path(folder)
     manifest = read_manifest(root)
     if manifest["kind"] != KIND:
-        raise UsageError(f"'{folder}' is an abstraction of the kind '{manifest['kind']}': '{KIND}' is needed")
+        raise UsageError(f"Expected a {KIND} abstraction: '{folder}' is a {manifest['kind']} one")
     fingerprint, num_clusters = manifest["fingerprint"], int(manifest["num_clusters"])
 
     def read(name: str) -> Array:
@@ -441,6 +424,6 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
     loaded = {}
     for number in range(num_clusters) if clusters is None else sorted(set(clusters)):
         if not 0 <= number < num_clusters:
-            raise UsageError(f"cluster {number} does not exist: '{folder}' has 0 to {num_clusters - 1}")
+            raise UsageError(f"Cluster {number} not found: '{folder}' has clusters 0 to {num_clusters - 1}")
         loaded[number] = _read_cluster(root, shape, number, manifest["clusters"][number], fingerprint)
     return PublicAbstraction(shape, loaded)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT
 from errai.abstraction.clustering.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
-from errai.abstraction.features.features import Features
+from errai.abstraction.features.features import HISTOGRAMS, OPPONENT_CLUSTERS, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.public.abstraction import (
     BLOCKED,
@@ -44,6 +44,9 @@ from errai.games.rules import PokerRules
 from errai.workers import Progress, start_workers, verified_threads
 
 DEFAULT_BUCKETS = 500
+
+NEEDED_FEATURES = (HISTOGRAMS, OPPONENT_CLUSTERS)
+"""What a `FeaturePlan` must have: strengths against opponents are computed board by board."""
 
 SAMPLE_ROWS_PER_BUCKET = 100
 SAMPLE_BOARDS = 1000

@@ -1,0 +1,157 @@
+"""What the cache folder holds, of this version and of older ones: listed, verified, cleared.
+
+A folder `features-HASH` has the features of some cards (`features.py`), a folder `kernels-HASH` the machine
+code of one version of all kernels (`errai/kernels.py`). Everything in them can be built again.
+"""
+
+import json
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from errai.abstraction.features.features import ABOUT_NAME, FOLDER_PREFIX, FORMAT
+from errai.abstraction.features.hands import HandClasses
+from errai.array_file import PARTIAL, verify_array
+from errai.errors import UsageError
+from errai.folder_lock import LOCK_NAME, FolderLock
+from errai.games.rules import PokerRules
+from errai.kernels import cache_root, kernel_hash
+
+FEATURES, KERNELS = "features", "kernels"
+KERNELS_PREFIX = "kernels-"
+
+FORMAT_BEFORE_IT_WAS_NOTED = 1
+
+_ARRAY = re.compile(r"(.+?)(?:-\d+)?(?:-of-(\d+))?\.array")
+_CLUSTERS = re.compile(r"opponent-clusters(?:-(\d+))?\.array")
+
+
+@dataclass(frozen=True)
+class CachedFolder:
+    """A folder of the cache.
+
+    Attributes:
+        path: the folder.
+        kind: `features` or `kernels`.
+        game: the game that the features were built for, or its cards; empty for kernels.
+        cards: what decides features, as `HandClasses.card_signature`; empty where it is not known.
+        what: what it holds, such as `strength`, `ochs of 8` or `unfinished histograms`.
+        format: its version; None where it does not say.
+        is_old: whether this version of Errai does not read it.
+        num_bytes: on disk.
+        modified: when it was last written, in seconds since 1970.
+    """
+
+    path: Path
+    kind: str
+    game: str
+    cards: dict[str, Any]
+    what: tuple[str, ...]
+    format: int | str | None
+    is_old: bool
+    num_bytes: int
+    modified: float
+
+    def is_of(self, rules: PokerRules) -> bool:
+        """Return whether these are features of a game, or of another one with the same cards."""
+        return self.cards == HandClasses(rules).card_signature()
+
+
+def cached_folders() -> list[CachedFolder]:
+    """List the folders of the cache, features first, the newest of each kind first."""
+    found = []
+    for path in sorted(cache_root().glob("*-*")):
+        if path.is_dir() and path.name.startswith(FOLDER_PREFIX):
+            found.append(_feature_folder(path))
+        elif path.is_dir() and path.name.startswith(KERNELS_PREFIX):
+            found.append(_kernel_folder(path))
+    return sorted(found, key=lambda one: (one.kind, -one.modified))
+
+
+def damages(folder: CachedFolder) -> Iterator[str]:
+    """Verify every bit of the features of a folder; yield a sentence for each file that is damaged."""
+    if folder.kind != FEATURES:
+        return
+    for path in sorted(folder.path.glob("[!.]*.array")):
+        try:
+            header = verify_array(path)
+        except UsageError as error:
+            yield str(error)
+            continue
+        if header.name != path.stem:
+            yield f"'{path}' is the file of another array, '{header.name}'"
+
+
+def clear(folder: CachedFolder) -> None:
+    """Remove a folder of the cache; one that is being built is refused."""
+    if folder.kind == KERNELS:  # Numba compiles anew where a file is gone
+        shutil.rmtree(folder.path)
+        return
+    with FolderLock(folder.path):
+        # What tells the format goes last: what is left of a removal that was killed is still listed.
+        for path in sorted(folder.path.iterdir(), key=lambda one: (one.name == ABOUT_NAME, one.name)):
+            if path.name != LOCK_NAME:
+                path.unlink()
+        (folder.path / LOCK_NAME).unlink()
+        folder.path.rmdir()
+
+
+def _feature_folder(path: Path) -> CachedFolder:
+    about: dict[str, Any] = {}
+    try:
+        read = json.loads((path / ABOUT_NAME).read_bytes())
+        about = read if isinstance(read, dict) else {}
+    except (OSError, ValueError):
+        pass
+    cards = about.get("cards", {})
+    version = about.get("format", FORMAT_BEFORE_IT_WAS_NOTED) if about else None
+    game = str(about.get("game", "")) or _describe_cards(cards)
+    size, modified = _size(path)
+    return CachedFolder(
+        path, FEATURES, game, cards, _contents(path), version, version != FORMAT, size, modified
+    )
+
+
+def _kernel_folder(path: Path) -> CachedFolder:
+    version = path.name.removeprefix(KERNELS_PREFIX)
+    size, modified = _size(path)
+    return CachedFolder(
+        path, KERNELS, "", {}, ("machine code",), version, version != kernel_hash(), size, modified
+    )
+
+
+def _contents(path: Path) -> tuple[str, ...]:
+    """Say which arrays a folder has; the rounds of a feature count as one."""
+    clusters: dict[str, set[str]] = defaultdict(set)
+    for file in path.iterdir():
+        is_partial = file.name.startswith(".") and file.name.endswith(PARTIAL)
+        name = file.name[1 : -len(PARTIAL)] if is_partial else file.name
+        if (match := _CLUSTERS.fullmatch(name)) is not None:
+            kind, number = "opponent clusters", match[1]
+        elif (match := _ARRAY.fullmatch(name)) is not None and (is_partial or not name.startswith(".")):
+            kind, number = match[1], match[2]
+        else:
+            continue
+        clusters[f"unfinished {kind}" if is_partial else kind].add(number or "")
+    return tuple(
+        kind + (f" of {', '.join(sorted(numbers, key=int))}" if all(numbers) else "")
+        for kind, numbers in sorted(clusters.items())
+    )
+
+
+def _describe_cards(cards: dict[str, Any]) -> str:
+    if not {"ranks", "suits", "hole", "board"} <= cards.keys():
+        return "unknown cards"
+    board = "-".join(map(str, cards["board"]))
+    return f"{len(cards['ranks'])} ranks x {len(cards['suits'])} suits, {cards['hole']} + {board} cards"
+
+
+def _size(path: Path) -> tuple[int, float]:
+    """Return the bytes on disk of all files below a folder, and when the last of them was written."""
+    stats = [one.stat() for one in path.rglob("*") if one.is_file()]
+    modified = [one.st_mtime for one in stats] or [path.stat().st_mtime]
+    return sum(one.st_blocks * 512 for one in stats), max(modified)
