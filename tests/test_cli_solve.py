@@ -15,7 +15,8 @@ import pytest
 
 import errai
 from errai.cards.deck import Deck
-from errai.cli.progress import format_seconds, seconds_to_go
+from errai.cli.output import format_seconds
+from errai.runs.forecast import seconds_to_go
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules, Showdown

@@ -28,6 +28,7 @@ from errai.abstraction.round_buckets import ClassTable, DealTable, Lossless, Rou
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
 
 MOST_BOARDS = 2_000
@@ -35,8 +36,6 @@ MOST_BOARDS = 2_000
 
 BOARDS_A_CHUNK = 64
 ROWS_A_CHUNK = 1 << 21
-
-STREETS = {0: "preflop", 3: "flop", 4: "turn", 5: "river"}
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
@@ -140,26 +139,6 @@ class Profile:
     ochs: tuple[float, ...]
     points: tuple[float, ...]
     grid: tuple[float, ...]
-
-
-def round_name(rules: PokerRules, r: int) -> str:
-    """Name a round: its number from 0 and, where poker has a word for it, that word.
-
-    >>> from errai.games.catalogue import load_game
-    >>> round_name(load_game("limit-holdem"), 1)
-    '1 (flop)'
-    """
-    street = STREETS.get(rules.num_board_cards_by(r)) if rules.num_hole_cards == 2 else None
-    return f"{r} ({street})" if street is not None else str(r)
-
-
-def find_round(rules: PokerRules, text: str) -> int:
-    """Return the round that a number from 0 or a word such as `flop` names."""
-    for r in range(rules.num_rounds):
-        if text.lower() in (str(r), round_name(rules, r).partition("(")[2].rstrip(")") or str(r)):
-            return r
-    allowed = ", ".join(round_name(rules, r) for r in range(rules.num_rounds))
-    raise UsageError(f"'{text}' is not a round of '{rules.name}': {allowed} are allowed")
 
 
 def table_bytes(recipe: Recipe, plan: FeaturePlan) -> tuple[int, ...]:
@@ -273,7 +252,7 @@ def members(
     rules = abstraction.game
     if not 0 <= bucket < num_buckets:
         raise UsageError(
-            f"bucket {bucket} does not exist in round {round_name(rules, r)} of '{abstraction.name}': "
+            f"bucket {bucket} does not exist in {round_name(rules, r)} of '{abstraction.name}': "
             f"0 to {num_buckets - 1:,} are allowed"
         )
     classes, deals = HandClasses(rules), Deals(rules)

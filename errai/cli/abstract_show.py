@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errai.cli import bars
-from errai.cli.abstract import STATISTICS_COLUMNS, explain_statistics, statistics_cells
-from errai.cli.output import Json, Seed, print_json, print_table, verify_picture, whole_number
+from errai.cli.abstract_build import (
+    STATISTICS_COLUMNS,
+    explain_statistics,
+    statistics_cells,
+    statistics_keys,
+)
+from errai.cli.options import Json, Plot, Seed, shortened, whole_option
+from errai.cli.output import MOST_DIGITS, print_json, print_table, round_keys, verify_picture
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
+    from errai.abstraction.compare import Overlap
     from errai.abstraction.describe import Buckets, Members, Occupancy, Profile, Spread
     from errai.abstraction.features.features import Features
 
@@ -23,26 +30,24 @@ MOST_IN_FULL = 10_000_000
 
 Player = Annotated[
     int,
-    typer.Option(
-        "--player", parser=whole_number, metavar="0|1", help="Position, where the two see differently."
-    ),
+    whole_option("--player", "Position 0 or 1, where the two see differently.", 0, 1),
 ]
 
 
 def info_command(
-    abstraction: Annotated[str, typer.Argument(metavar="FOLDER", help="An abstraction that was saved.")],
+    abstraction: Annotated[str, typer.Argument(metavar="FOLDER", help="A saved abstraction.")],
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Tell what an abstraction is, how full its buckets are and how near their hands; verify every bit."""
+    """Say what an abstraction is, how full its buckets are and how near their hands; verify every bit."""
     from errai.abstraction.describe import features_of, occupancy
 
     found = _open(abstraction, whole=True)
     features = features_of(found)
     rounds = [
         {
-            "player": player,
-            "round": r,
+            "position": player,
+            **round_keys(found.game, r),
             **_kept(found, r, player),
             "occupancy": occupancy(found, r, player, features, seed),
         }
@@ -51,12 +56,12 @@ def info_command(
     ]
     files = [path for path in Path(abstraction).rglob("*") if path.is_file()]
     about = {
-        "abstraction": abstraction,
+        "path": abstraction,
         "game": found.game.name,
-        "name": found.name,
+        "abstraction": found.name,
         "fingerprint": getattr(found, "fingerprint", None),
         "features": str(features.plan.folder) if features is not None else None,
-        "bytes": sum(path.stat().st_size for path in files),
+        "disk_bytes": sum(path.stat().st_size for path in files),
     }
     if json:
         print_json(about | {"rounds": [one | {"occupancy": asdict(one["occupancy"])} for one in rounds]})
@@ -67,13 +72,15 @@ def info_command(
 def show_command(
     abstraction: Annotated[
         str,
-        typer.Argument(
-            metavar="FOLDER", help="An abstraction that was saved, or in Leduc a name as '[JQ.K]'."
-        ),
+        typer.Argument(metavar="FOLDER", help="A saved abstraction, or in Leduc a name such as '[JQ.K]'."),
     ],
     bucket: Annotated[
         str | None,
-        typer.Option("--bucket", metavar="ROUND:NUMBER", help="The hands of a bucket, such as '1:25'."),
+        typer.Option(
+            "--bucket",
+            metavar="ROUND:NUMBER",
+            help="The hands of a bucket, such as 'flop:25' or, counting rounds from 1, '2:25'.",
+        ),
     ] = None,
     hand: Annotated[
         str | None, typer.Option("--hand", metavar="CARDS", help="The bucket of a hand, such as 'AsKd'.")
@@ -82,26 +89,18 @@ def show_command(
         str, typer.Option("--board", metavar="CARDS", help="With --hand: public cards as dealt, 'Qs7d2c'.")
     ] = "",
     player: Player = 0,
-    limit: Annotated[
-        int, typer.Option("--limit", parser=whole_number, metavar="INTEGER", help="At most so many hands.")
-    ] = 20,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw it as a picture, too.")
-    ] = None,
+    limit: Annotated[int, whole_option("--limit", "At most so many hands.", 0)] = 20,
+    plot: Plot = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Show the hands of a bucket, or the bucket of a hand, with the strengths that may come of them."""
     if (bucket is None) == (hand is None):
-        raise UsageError("--bucket ROUND:NUMBER or --hand CARDS is needed, one of them")
+        raise UsageError("Expected one of --bucket ROUND:NUMBER and --hand CARDS")
     if board and hand is None:
-        raise UsageError("--board goes with --hand, which is missing")
-    if limit < 0:
-        raise UsageError(f"a limit of {limit} hands is impossible: 0 or more are allowed")
+        raise UsageError("--board needs --hand, which is missing")
     verify_picture(plot)
     found = _open(abstraction)
-    if not 0 <= player <= 1:
-        raise UsageError(f"player {player} does not exist: positions 0 and 1 do")
     if hand is not None:
         _show_hand(found, abstraction, hand, board, player, plot, json, seed)
     else:
@@ -110,23 +109,18 @@ def show_command(
 
 
 def compare_command(
-    first: Annotated[str, typer.Argument(metavar="A", help="An abstraction that was saved.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A saved abstraction.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another one of the same cards.")],
     deals: Annotated[
         int,
-        typer.Option(
-            "--deals",
-            parser=whole_number,
-            metavar="INTEGER",
-            help="Random deals in rounds where not all hands can be compared.",
-        ),
+        whole_option("--deals", "Random deals in rounds where not all hands can be compared.", 2, 10**9),
     ] = 100_000,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Compare two abstractions round by round: on which pairs of hands do they agree."""
     from errai.abstraction.compare import compare_round
-    from errai.abstraction.describe import round_name
+    from errai.games.rounds import round_name
 
     a, b = _open(first), _open(second)
     num_players = max(_num_players(a), _num_players(b))
@@ -138,10 +132,12 @@ def compare_command(
     if json:
         print_json(
             {
-                "first": {"abstraction": first, "name": a.name, "game": a.game.name},
-                "second": {"abstraction": second, "name": b.name, "game": b.game.name},
+                "first": {"path": first, "abstraction": a.name, "game": a.game.name},
+                "second": {"path": second, "abstraction": b.name, "game": b.game.name},
                 "seed": seed,
-                "rounds": [{"player": p, "round": r, **asdict(found)} for p, r, found in rounds],
+                "rounds": [
+                    {"position": p, **round_keys(a.game, r), **_agreement(found)} for p, r, found in rounds
+                ],
             }
         )
         return
@@ -180,10 +176,15 @@ def compare_command(
     print("  inform.: mutual information over the mean entropy; 1 where each bucket tells the other")
     print("  A in B: share of A's buckets that lie within one bucket of B; 100%: A refines B")
     for unit in dict.fromkeys(found.unit for _, _, found in rounds):
-        which = [f"{r}" for p, r, found in rounds if found.unit == unit and p == 0]
+        which = [round_name(a.game, r) for p, r, found in rounds if found.unit == unit and p == 0]
         more = f", seed {seed}" if unit == "random deals" else ""
         counted = ", ".join(f"{found.num_hands:,}" for p, _, found in rounds if found.unit == unit and p == 0)
-        print(f"  compared in round {', '.join(which)}: {counted} {unit}{more}")
+        print(f"  compared in {', '.join(which)}: {counted} {unit}{more}")
+
+
+def _agreement(found: "Overlap") -> dict[str, Any]:
+    told = asdict(found)
+    return {"used_buckets": told.pop("num_used"), **told}
 
 
 def _open(text: str, *, whole: bool = False) -> "Buckets":
@@ -206,36 +207,35 @@ def _kept(abstraction: "Buckets", r: int, player: int) -> dict[str, Any]:
     from errai.abstraction.describe import round_buckets
 
     kept = round_buckets(abstraction, r, player)
-    recipe, statistics = None, {}
+    recipe, seed = None, None
+    clustered = dict.fromkeys(("distance", "iterations", "share_saved", "seconds"))
     if isinstance(abstraction, Abstraction):
         recipe = abstraction.recipes[player].rounds[r]
-        statistics = abstraction.statistics[player][r]
+        clustered = statistics_keys(abstraction, r, player)
+        seed = abstraction.statistics[player][r].get("seed")
     return {
         "kind": kept.kind if kept is not None else "by look-up",
         "method": recipe.method.value if recipe is not None else None,
         "recall": recipe.recall if recipe is not None else None,
         "buckets": abstraction.num_buckets(r, player),
-        "bytes": sum(array.nbytes for array in kept.arrays.values()) if kept is not None else None,
-        "distance": statistics.get("cost"),
-        "iterations": statistics.get("iterations"),
-        "share_saved": statistics.get("share_saved"),
-        "seconds": statistics.get("seconds"),
-        "seed": statistics.get("seed"),
+        "table_bytes": sum(array.nbytes for array in kept.arrays.values()) if kept is not None else None,
+        **clustered,
+        "seed": seed,
     }
 
 
 def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
-    from errai.abstraction.describe import round_name
+    from errai.games.rounds import round_name
     from errai.memory import format_bytes
 
     many = _num_players(found) > 1
 
     def head(one: dict[str, Any]) -> list[str]:
-        return [round_name(found.game, one["round"]), *([str(one["player"])] if many else [])]
+        return [round_name(found.game, one["round"] - 1), *([str(one["position"])] if many else [])]
 
-    print(f"{about['name']} of {about['game']}")
-    if about["bytes"]:
-        print(f"{format_bytes(about['bytes'])} in {about['abstraction']}, every bit verified")
+    print(f"{about['abstraction']} of {about['game']}")
+    if about["disk_bytes"]:
+        print(f"{format_bytes(about['disk_bytes'])} in {about['path']}, every bit verified")
     seeds = sorted({one["seed"] for one in rounds if one["seed"] is not None})
     if about["fingerprint"]:
         print(f"fingerprint {about['fingerprint']}" + "".join(f", seed {seed}" for seed in seeds))
@@ -250,7 +250,7 @@ def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, 
                 "-" if one["recall"] is None else "yes" if one["recall"] else "no",
                 f"{one['buckets']:,}",
                 *statistics_cells(one),
-                format_bytes(one["bytes"]) if one["bytes"] else "none",
+                format_bytes(one["table_bytes"]) if one["table_bytes"] else "none",
             ]
             for one in rounds
         ],
@@ -272,10 +272,10 @@ def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, 
     notes: dict[str, dict[int, list[str]]] = {}
     for one in rounds:
         places = notes.setdefault(_counting(found, one, about["features"] is not None), {})
-        places.setdefault(one["player"], []).append(str(one["round"]))
+        places.setdefault(one["position"], []).append(round_name(found.game, one["round"] - 1))
     for note, places in notes.items():
         told = [", ".join(some) + (f" of player {player}" if many else "") for player, some in places.items()]
-        print(f"  round {'; '.join(told)}: {note}")
+        print(f"  {'; '.join(told)}: {note}")
 
 
 def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
@@ -287,7 +287,7 @@ def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
         return f"seen in {full.num_sampled:,} random deals"
     if full.hands is None:
         return "all deals were looked up"
-    if not is_by_class(found, one["round"], one["player"]):
+    if not is_by_class(found, one["round"] - 1, one["position"]):
         return "hands are canonical deals, each counted once"
     missing = "" if has_features else "; deals are not known without the feature cache"
     return f"hands are classes (hole cards, unordered board){missing}"
@@ -304,18 +304,21 @@ def _short(size: float) -> str:
 
 
 def _parse_bucket(found: "Buckets", text: str) -> tuple[int, int]:
-    from errai.abstraction.describe import find_round
+    from errai.games.rounds import find_round
 
     round_text, colon, number = text.partition(":")
-    if not colon or not number.isascii() or not number.isdigit():
-        raise UsageError(f"'{text}' is not a bucket: ROUND:NUMBER such as '1:25' is allowed")
+    if not colon or not number.isascii() or not number.isdigit() or len(number) > MOST_DIGITS:
+        raise UsageError(
+            f"--bucket must be ROUND:NUMBER such as 'flop:25' or '2:25', not '{shortened(text)}'"
+        )
     return find_round(found.game, round_text), int(number)
 
 
 def _show_bucket(
     found: "Buckets", text: str, player: int, limit: int, plot: str | None, json: bool, seed: int
 ) -> None:
-    from errai.abstraction.describe import features_of, members, profile, round_name
+    from errai.abstraction.describe import features_of, members, profile
+    from errai.games.rounds import round_name
 
     r, bucket = _parse_bucket(found, text)
     features = features_of(found)
@@ -323,23 +326,23 @@ def _show_bucket(
     mean = profile(features, r, hands.classes, hands.deals) if features is not None and len(hands) else None
     shown = _listed(found, features, hands, r, limit)
     num_deals = int(hands.deals.sum()) if hands.deals is not None else None
-    title = f"bucket {bucket} of round {round_name(found.game, r)}, {found.name}"
+    title = f"bucket {bucket} of {round_name(found.game, r)}, {found.name}"
     if plot is not None:
         _plot({"mean of the bucket": mean}, plot, title)
     if json:
         print_json(
             {
                 "game": found.game.name,
-                "name": found.name,
-                "player": player,
-                "round": r,
+                "abstraction": found.name,
+                "position": player,
+                **round_keys(found.game, r),
                 "bucket": bucket,
                 "unit": hands.unit,
-                "hands": len(hands),
-                "deals": num_deals,
-                "random_deals_searched": hands.num_sampled or None,
+                "num_hands": len(hands),
+                "num_deals": num_deals,
+                "num_random_deals_searched": hands.num_sampled or None,
                 "mean": asdict(mean) if mean is not None else None,
-                "listed": [{"hand": name, "strength": strength} for name, strength in shown],
+                "hands": [{"hand": name, "strength": strength} for name, strength in shown],
             }
         )
         return
@@ -410,15 +413,16 @@ def _show_hand(
 ) -> None:
     import numpy as np
 
-    from errai.abstraction.describe import features_of, members, profile, round_name
+    from errai.abstraction.describe import features_of, members, profile
     from errai.abstraction.features.hands import HandClasses
+    from errai.games.rounds import round_name, street_name
 
     cards = np.array([found.game.deck.parse(hand + board)], dtype=np.uint8)
     num_board = len(found.game.deck.parse(board))
     if cards.shape[1] - num_board != found.game.num_hole_cards:
         raise UsageError(
-            f"'{hand}' is not a hand of '{found.game.name}': "
-            f"{found.game.num_hole_cards} hole cards are allowed"
+            f"--hand must have {found.game.num_hole_cards} hole cards in '{found.game.name}', "
+            f"not {cards.shape[1] - num_board}: '{hand}'"
         )
     classes = HandClasses(found.game)
     r = classes.round_of_board(num_board)
@@ -431,20 +435,18 @@ def _show_hand(
         if len(others):  # a sample need not have met a small bucket
             profiles["mean of its bucket"] = profile(features, r, others.classes, others.deals)
     name = hand + (f" on {board}" if board else "")
-    title = (
-        f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} in round {round_name(found.game, r)}"
-    )
+    title = f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} in {round_name(found.game, r)}"
     if plot is not None:
         _plot(profiles, plot, f"{title}, {found.name}")
     if json:
         print_json(
             {
                 "game": found.game.name,
-                "name": found.name,
-                "player": player,
+                "abstraction": found.name,
+                "position": player,
                 "hand": hand,
                 "board": board,
-                "round": r,
+                **round_keys(found.game, r),
                 "bucket": bucket,
                 "buckets": found.num_buckets(r, player),
                 "of_hand": asdict(profiles[hand]) if profiles else None,
@@ -461,7 +463,8 @@ def _show_hand(
         print(f"  {who}: E[HS] {one.strength:.4f}{spread}, E[HS2] {one.squared:.4f}")
     _draw_points(profiles)
     _draw_ochs(profiles)
-    print(f"next: errai abstract show {shlex.quote(path)} --bucket {r}:{bucket}")
+    where = street_name(found.game, r) or r + 1
+    print(f"next: errai abstract show {shlex.quote(path)} --bucket {where}:{bucket}")
 
 
 def _tell_missing(found: "Buckets") -> None:
@@ -508,5 +511,5 @@ def _draw_ochs(profiles: "dict[str, Profile]") -> None:
 def _plot(profiles: "Mapping[str, Profile | None]", path: str, title: str) -> None:
     drawn = {name: one for name, one in profiles.items() if one is not None}
     if not drawn:
-        raise UsageError("there is nothing to draw: strengths are not known without the feature cache")
+        raise UsageError("--plot has nothing to draw: strengths are not known without the feature cache")
     bars.plot_profiles(drawn, path, title)
