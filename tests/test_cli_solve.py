@@ -153,7 +153,7 @@ def test_advice_of_an_interrupted_solve_repeats_what_was_given(
         patch.setattr(Progress, "show", interrupted)
         status, out, _ = run_errai(*command, "--out", "a b", "--time", "10m")
     assert status == 143
-    assert "interrupted after 10 iterations" in out
+    assert re.search(r"interrupted after [1-5]?\d iterations", out)
     (advice,) = re.findall(r"; go on with: errai (.*)\n", out)
     words = shlex.split(advice)
     assert words[:4] == ["solve", "--resume", "--out", "a b"]

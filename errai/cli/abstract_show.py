@@ -1,72 +1,29 @@
-"""`errai abstract info`, `errai abstract show` and `errai abstract compare`."""
+"""`errai abstract show`."""
 
 import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from errai.cli import bars
-from errai.cli.abstract_build import (
-    STATISTICS_COLUMNS,
-    explain_statistics,
-    statistics_cells,
-    statistics_keys,
-)
+from errai.cli.abstract_info import open_abstraction
 from errai.cli.options import Json, Plot, Seed, shortened, whole_option
-from errai.cli.output import MOST_DIGITS, print_json, print_table, round_keys, verify_picture
+from errai.cli.output import MOST_DIGITS, print_json, round_keys, verify_picture
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
-    from errai.abstraction.compare import Overlap
-    from errai.abstraction.describe import Buckets, Members, Occupancy, Profile, Spread
+    from errai.abstraction.describe import Buckets, Members, Profile
     from errai.abstraction.features.features import Features
 
 CHART_LINES = 6
-MOST_IN_FULL = 10_000_000
 
 Player = Annotated[
     int,
     whole_option("--player", "Position 0 or 1, where the two see differently.", 0, 1),
 ]
-
-
-def info_command(
-    abstraction: Annotated[str, typer.Argument(metavar="FOLDER", help="A saved abstraction.")],
-    json: Json = False,
-    seed: Seed = 0,
-) -> None:
-    """Say what an abstraction is, how full its buckets are and how near their hands; verify every bit."""
-    from errai.abstraction.describe import features_of, occupancy
-
-    found = _open(abstraction, whole=True)
-    features = features_of(found)
-    rounds = [
-        {
-            "position": player,
-            **round_keys(found.game, r),
-            **_kept(found, r, player),
-            "occupancy": occupancy(found, r, player, features, seed),
-        }
-        for player in range(_num_players(found))
-        for r in range(found.game.num_rounds)
-    ]
-    files = [path for path in Path(abstraction).rglob("*") if path.is_file()]
-    about = {
-        "path": abstraction,
-        "game": found.game.name,
-        "abstraction": found.name,
-        "fingerprint": getattr(found, "fingerprint", None),
-        "features": str(features.plan.folder) if features is not None else None,
-        "disk_bytes": sum(path.stat().st_size for path in files),
-    }
-    if json:
-        print_json(about | {"rounds": [one | {"occupancy": asdict(one["occupancy"])} for one in rounds]})
-        return
-    _print_info(found, about, rounds)
 
 
 def show_command(
@@ -100,207 +57,12 @@ def show_command(
     if board and hand is None:
         raise UsageError("--board needs --hand, which is missing")
     verify_picture(plot)
-    found = _open(abstraction)
+    found = open_abstraction(abstraction)
     if hand is not None:
         _show_hand(found, abstraction, hand, board, player, plot, json, seed)
     else:
         assert bucket is not None
         _show_bucket(found, bucket, player, limit, plot, json, seed)
-
-
-def compare_command(
-    first: Annotated[str, typer.Argument(metavar="A", help="A saved abstraction.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one of the same cards.")],
-    deals: Annotated[
-        int,
-        whole_option("--deals", "Random deals in rounds where not all hands can be compared.", 2, 10**9),
-    ] = 100_000,
-    json: Json = False,
-    seed: Seed = 0,
-) -> None:
-    """Compare two abstractions round by round: on which pairs of hands do they agree."""
-    from errai.abstraction.compare import compare_round
-    from errai.games.rounds import round_name
-
-    a, b = _open(first), _open(second)
-    num_players = max(_num_players(a), _num_players(b))
-    rounds = [
-        (player, r, compare_round(a, b, r, player, deals, seed))
-        for player in range(num_players)
-        for r in range(a.game.num_rounds)
-    ]
-    if json:
-        print_json(
-            {
-                "first": {"path": first, "abstraction": a.name, "game": a.game.name},
-                "second": {"path": second, "abstraction": b.name, "game": b.game.name},
-                "seed": seed,
-                "rounds": [
-                    {"position": p, **round_keys(a.game, r), **_agreement(found)} for p, r, found in rounds
-                ],
-            }
-        )
-        return
-    print(f"A: {a.name} ({first})")
-    print(f"B: {b.name} ({second})")
-    many = num_players > 1
-    print_table(
-        f"agreement on the cards of {a.game.name}",
-        [
-            "round",
-            *(["player"] if many else []),
-            "A used",
-            "B used",
-            "Rand",
-            "adjusted",
-            "inform.",
-            "A in B",
-            "B in A",
-        ],
-        [
-            [
-                round_name(a.game, r),
-                *([str(p)] if many else []),
-                *(f"{used:,}" for used in found.num_used),
-                f"{found.rand:.4f}",
-                f"{found.adjusted_rand:.4f}",
-                f"{found.mutual_information:.4f}",
-                *(f"{share:.1%}" for share in found.refinement),
-            ]
-            for p, r, found in rounds
-        ],
-    )
-    print("  used: buckets with hands in them")
-    print("  Rand: share of pairs of hands that are together in both or apart in both")
-    print("  adjusted: the same, 0 by chance, 1 where A and B are the same")
-    print("  inform.: mutual information over the mean entropy; 1 where each bucket tells the other")
-    print("  A in B: share of A's buckets that lie within one bucket of B; 100%: A refines B")
-    for unit in dict.fromkeys(found.unit for _, _, found in rounds):
-        which = [round_name(a.game, r) for p, r, found in rounds if found.unit == unit and p == 0]
-        more = f", seed {seed}" if unit == "random deals" else ""
-        counted = ", ".join(f"{found.num_hands:,}" for p, _, found in rounds if found.unit == unit and p == 0)
-        print(f"  compared in {', '.join(which)}: {counted} {unit}{more}")
-
-
-def _agreement(found: "Overlap") -> dict[str, Any]:
-    told = asdict(found)
-    return {"used_buckets": told.pop("num_used"), **told}
-
-
-def _open(text: str, *, whole: bool = False) -> "Buckets":
-    """Open a saved abstraction, or one of Leduc by its name."""
-    from errai.abstraction.load import load_abstraction
-    from errai.abstraction.named_groups import leduc_abstraction
-
-    if text.startswith("[") and not Path(text).exists():
-        return leduc_abstraction(text)
-    return load_abstraction(text, whole=whole)
-
-
-def _num_players(abstraction: "Buckets") -> int:
-    return int(getattr(abstraction, "num_players_described", 1))
-
-
-def _kept(abstraction: "Buckets", r: int, player: int) -> dict[str, Any]:
-    """Return what is known of how a round was made and is kept."""
-    from errai.abstraction.abstraction import Abstraction
-    from errai.abstraction.describe import round_buckets
-
-    kept = round_buckets(abstraction, r, player)
-    recipe, seed = None, None
-    clustered = dict.fromkeys(("distance", "iterations", "share_saved", "seconds"))
-    if isinstance(abstraction, Abstraction):
-        recipe = abstraction.recipes[player].rounds[r]
-        clustered = statistics_keys(abstraction, r, player)
-        seed = abstraction.statistics[player][r].get("seed")
-    return {
-        "kind": kept.kind if kept is not None else "by look-up",
-        "method": recipe.method.value if recipe is not None else None,
-        "recall": recipe.recall if recipe is not None else None,
-        "buckets": abstraction.num_buckets(r, player),
-        "table_bytes": sum(array.nbytes for array in kept.arrays.values()) if kept is not None else None,
-        **clustered,
-        "seed": seed,
-    }
-
-
-def _print_info(found: "Buckets", about: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
-    from errai.games.rounds import round_name
-    from errai.memory import format_bytes
-
-    many = _num_players(found) > 1
-
-    def head(one: dict[str, Any]) -> list[str]:
-        return [round_name(found.game, one["round"] - 1), *([str(one["position"])] if many else [])]
-
-    print(f"{about['abstraction']} of {about['game']}")
-    if about["disk_bytes"]:
-        print(f"{format_bytes(about['disk_bytes'])} in {about['path']}, every bit verified")
-    seeds = sorted({one["seed"] for one in rounds if one["seed"] is not None})
-    if about["fingerprint"]:
-        print(f"fingerprint {about['fingerprint']}" + "".join(f", seed {seed}" for seed in seeds))
-    titles = ["round", *(["player"] if many else [])]
-    print_table(
-        "how it was made",
-        [*titles, "by", "recall", "buckets", *STATISTICS_COLUMNS, "table"],
-        [
-            [
-                *head(one),
-                one["method"] or "-",
-                "-" if one["recall"] is None else "yes" if one["recall"] else "no",
-                f"{one['buckets']:,}",
-                *statistics_cells(one),
-                format_bytes(one["table_bytes"]) if one["table_bytes"] else "none",
-            ]
-            for one in rounds
-        ],
-    )
-    explain_statistics(rounds)
-    print_table(
-        "how full its buckets are (smallest, median, largest of those that are used)",
-        [*titles, "used", "hands", "", "", "deals", "", ""],
-        [
-            [
-                *head(one),
-                f"{one['occupancy'].num_used:,}",
-                *_spread_cells(one["occupancy"].hands),
-                *_spread_cells(one["occupancy"].deals),
-            ]
-            for one in rounds
-        ],
-    )
-    notes: dict[str, dict[int, list[str]]] = {}
-    for one in rounds:
-        places = notes.setdefault(_counting(found, one, about["features"] is not None), {})
-        places.setdefault(one["position"], []).append(round_name(found.game, one["round"] - 1))
-    for note, places in notes.items():
-        told = [", ".join(some) + (f" of player {player}" if many else "") for player, some in places.items()]
-        print(f"  {'; '.join(told)}: {note}")
-
-
-def _counting(found: "Buckets", one: dict[str, Any], has_features: bool) -> str:
-    """Say what was counted in a round."""
-    from errai.abstraction.describe import is_by_class
-
-    full: Occupancy = one["occupancy"]
-    if full.num_sampled:
-        return f"seen in {full.num_sampled:,} random deals"
-    if full.hands is None:
-        return "all deals were looked up"
-    if not is_by_class(found, one["round"] - 1, one["position"]):
-        return "hands are canonical deals, each counted once"
-    missing = "" if has_features else "; deals are not known without the feature cache"
-    return f"hands are classes (hole cards, unordered board){missing}"
-
-
-def _spread_cells(spread: "Spread | None") -> list[str]:
-    if spread is None:
-        return ["-", "-", "-"]
-    return [_short(size) for size in spread]
-
-
-def _short(size: float) -> str:
-    return f"{size:,.0f}" if size < MOST_IN_FULL else f"{size / 1e6:,.1f}M"
 
 
 def _parse_bucket(found: "Buckets", text: str) -> tuple[int, int]:

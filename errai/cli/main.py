@@ -17,6 +17,8 @@ import typer.main
 from errai import __version__
 from errai.cli import (
     abstract_build,
+    abstract_compare,
+    abstract_info,
     abstract_public,
     abstract_show,
     equity,
@@ -81,7 +83,7 @@ add_command(
     abstract_public.public_command,
     "errai abstract public abstractions/ri --public 4 --buckets 20-30 --out abstractions/public",
 )
-add_command("abstract info", abstract_show.info_command, "errai abstract info abstractions/ri")
+add_command("abstract info", abstract_info.info_command, "errai abstract info abstractions/ri")
 add_command(
     "abstract show",
     abstract_show.show_command,
@@ -89,7 +91,7 @@ add_command(
 )
 add_command(
     "abstract compare",
-    abstract_show.compare_command,
+    abstract_compare.compare_command,
     "errai abstract compare abstractions/ri abstractions/ri60",
 )
 app.add_typer(
