@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
+from errai.experiments.abstraction_figures import FirstRounds, abstraction_curves
 from naive.abstraction_solving import naive_deals, naive_leduc_bucket, naive_unabstracted
 
 import errai
@@ -16,7 +17,6 @@ from errai.abstraction.named_groups import leduc_abstraction
 from errai.cards.deck import Deck
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
-from errai.experiments.abstraction_figures import FirstRounds, abstraction_curves
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability

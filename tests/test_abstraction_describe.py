@@ -16,20 +16,16 @@ from errai.abstraction.build import build_abstraction
 from errai.abstraction.compare import compare_round, overlap
 from errai.abstraction.describe import (
     features_of,
-    find_round,
     is_by_class,
     members,
     occupancy,
     profile,
-    round_name,
     table_bytes,
 )
 from errai.abstraction.features.features import Features
 from errai.abstraction.methods import method
 from errai.abstraction.named_groups import leduc_abstraction
 from errai.abstraction.recipe import parse_recipes
-from errai.errors import UsageError
-from errai.games.catalogue import load_game
 
 pytestmark = [
     pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game"),
@@ -146,18 +142,6 @@ def test_profiles(features: Features) -> None:
             assert np.dot(mean.points, mean.grid) == pytest.approx(mean.strength, abs=1e-12)
         else:
             assert mean.points == mean.grid == ()
-
-
-def test_rounds_have_names() -> None:
-    holdem, island = load_game("limit-holdem"), load_game("rhode-island")
-    assert [round_name(holdem, r) for r in range(4)] == ["0 (preflop)", "1 (flop)", "2 (turn)", "3 (river)"]
-    assert [find_round(holdem, text) for text in ("0", "Flop", "turn", "3")] == [0, 1, 2, 3]
-    assert round_name(island, 0) == "0"
-    for text in ("", "4", "-1", "(flop)", "show"):
-        with pytest.raises(
-            UsageError, match=r"is not a round of 'limit-holdem': .* 0 \(preflop\), 1 \(flop\)"
-        ):
-            find_round(holdem, text)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=30))

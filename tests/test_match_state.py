@@ -12,7 +12,7 @@ from naive.games import legal_actions, poker_rules
 import errai
 from errai.cards.deck import parse_cards
 from errai.errors import UsageError
-from errai.games.acpc_files import read_game_file
+from errai.games.acpc_files import parse_game_file, read_game_file
 from errai.games.betting import replay
 from errai.games.hand import HandState
 from errai.games.match_state import (
@@ -330,3 +330,34 @@ def test_10_000_mutated_lines(seed):
 def test_100_000_mutated_lines():
     taken, refused = fuzz(100_000, 99)
     assert refused > taken > 0
+
+
+FOUR_PLAYERS = """\
+GAMEDEF
+limit
+numPlayers = 4
+numRounds = 1
+blind = 5 10 0 0
+raiseSize = 10
+firstPlayer = 3
+maxRaises = 3
+numSuits = 4
+numRanks = 13
+numHoleCards = 2
+numBoardCards = 5
+END GAMEDEF
+"""
+
+
+def test_a_pot_split_three_ways_stands_in_a_log_to_six_decimals():
+    """The small blind folds 5 chips; the board plays for the other three, who get 5/3 each."""
+    rules = parse_game_file(FOUR_PLAYERS, "four")
+    holes = tuple(tuple(parse_cards(text)) for text in ("2c3c", "2d3d", "2h3h", "2s3s"))
+    hand = HandState(replay(rules, "ccfc"), holes, tuple(parse_cards("AsKsQsJsTs")))
+    third = Fraction(5, 3)
+    assert hand.payoffs() == (-5, third, third, third)
+    record = HandRecord.of(hand, 7, ("a", "b", "c", "d"))
+    assert record.values == (-5, *[Fraction(1666667, 10**6)] * 3)
+    line = "STATE:7:ccfc:2c3c|2d3d|2h3h|2s3sAsKsQsJsTs:-5|1.666667|1.666667|1.666667:a|b|c|d"
+    assert str(record) == line
+    assert parse_hand_record(rules, line).values == record.values

@@ -202,3 +202,10 @@ def test_weights_that_would_be_lost_in_rounding_are_refused() -> None:
         relative_weights(parse_range("AA:1e-300, KK:0.5"), "IP")
     least = relative_weights(parse_range("AA:1e-9, KK"), "IP")
     assert least.min(where=least > 0, initial=1) == LEAST_RELATIVE_WEIGHT
+
+
+@pytest.mark.parametrize("text", ["AA:1", "AA:1.0", "AA : 1"])
+def test_a_weight_of_one_is_a_whole_hand(text: str) -> None:
+    """The largest weight that there is: no more is read into it than into none."""
+    assert (parse_range(text) == parse_range("AA")).all()
+    assert parse_range(text).sum() == 6

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from errai.cli.main import main
-from errai.cli.reproduce import FIGURES, _points
-from errai.experiments.abstraction_figures import abstraction_curves, build_for
+from errai.experiments import rhode_island
+from errai.experiments.abstracted_holdem import abstraction_curves, build_for
+from errai.experiments.figure import points_to_measure
+from errai.experiments.registry import FIGURES, find_figure
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 
@@ -53,12 +55,12 @@ def test_every_figure_is_made(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     if "figure-1" in name:  # the same code on a game that takes no time
-        monkeypatch.setattr("errai.cli.reproduce.RHODE_ISLAND", "leduc")
+        monkeypatch.setattr(rhode_island, "GAME", "leduc")
     arguments = ("--out", str(tmp_path / "new"), "--iterations", "30", "--json")
     status, out, _ = reproduce(capsys, monkeypatch, name, *arguments)
     assert status == 0
     made = json.loads(out)
-    assert {one["curve"] for one in made["crossings"]} == {curve for curve, _, _ in FIGURES[name].crossings}
+    assert {one["curve"] for one in made["crossings"]} == {one.curve for one in find_figure(name).crossings}
     assert all(claim["holds"] for claim in made["claims"])
     with open(made["data"], newline="") as file:
         rows = list(csv.reader(file))
@@ -113,7 +115,7 @@ def test_abstracted_holdem_is_as_exploitable_as_published(
     game, hold_em = load_game("holdem-2-4"), load_game("limit-holdem")
     assert isinstance(game, PokerRules)
     assert isinstance(hold_em, PokerRules)
-    found = abstraction_curves(game, build_for(game, bucketing, hold_em, 0), [120], print)
+    found = abstraction_curves(game, build_for(game, bucketing, hold_em, 0), [120], lambda *_: None)
     assert both[0] < found.both[-1] < both[1]
     assert against_full[0] < found.against_full[-1] < against_full[1]
 
@@ -130,23 +132,7 @@ def test_claims_hold_in_rhode_island(
 
 
 def test_points_are_even_on_a_logarithmic_axis() -> None:
-    assert _points(1) == [1]
-    assert _points(10) == [1, 2, 3, 4, 5, 6, 7, 8, 10]
-    assert _points(1000)[-1] == 1000
-    assert len(_points(1000)) < 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["table-9"], "'table-9' is not a figure that can be reproduced: cepheus-figure-1a"),
-        (["cepheus-figure-2a", "--iterations", "0"], "0 iterations are impossible"),
-    ],
-)
-def test_bad_input_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
-) -> None:
-    status, _, err = reproduce(capsys, monkeypatch, *arguments)
-    assert status == 2
-    assert told in err
-    assert err.count("\n") == 1
+    assert points_to_measure(1) == [1]
+    assert points_to_measure(10) == [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    assert points_to_measure(1000)[-1] == 1000
+    assert len(points_to_measure(1000)) < 40

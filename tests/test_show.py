@@ -34,16 +34,16 @@ rrc/r    player 1 acts, round 2, chips 9+5
     c        showdown, chips 13+13"""
 
 NOLIMIT = """\
-r300c/   player 0 acts, round 2, chips 300+300
-  c        player 1 acts, round 2, chips 300+300
+r300c/   player 0 acts, flop, chips 300+300
+  c        player 1 acts, flop, chips 300+300
     ...
-  r600     player 1 acts, round 2, chips 600+300
+  r600     player 1 acts, flop, chips 600+300
     ...
-  r20000   player 1 acts, round 2, chips 20000+300
+  r20000   player 1 acts, flop, chips 20000+300
     ..."""
 
 ALL_IN = """\
-r20000   player 0 acts, round 1, chips 100+20000
+r20000   player 0 acts, preflop, chips 100+20000
   f        player 1 wins 100
   c        showdown, chips 20000+20000"""
 

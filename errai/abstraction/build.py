@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT, Abstraction, AbstractionWriter, RoundFactory
 from errai.abstraction.features.build import build_features
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, OPPONENT_CLUSTERS, FeaturePlan, Features
-from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.features.features import OPPONENT_CLUSTERS, FeaturePlan, Features
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import RoundWork
 from errai.abstraction.options import SAMPLE
@@ -70,10 +69,7 @@ def feature_plan(recipes: Sequence[Recipe], clusters: int | None = None) -> Feat
         recipes: one for both players, or one for each.
         clusters: opponent clusters of OCHS; 8 without it, or as many as there are classes of hole cards.
     """
-    rules = recipes[0].rules
-    most = HandClasses(rules).size(0)
-    num_clusters = clusters if clusters is not None else min(DEFAULT_CLUSTERS, most)
-    return FeaturePlan(rules, num_clusters, features_needed(recipes))
+    return FeaturePlan.of(recipes[0].rules, clusters, features_needed(recipes))
 
 
 def features_needed(recipes: Sequence[Recipe]) -> frozenset[str]:

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from errai.abstraction.abstraction import Abstraction
 from errai.abstraction.build import table_bytes as table_bytes
 from errai.abstraction.features.features import (
-    DEFAULT_CLUSTERS,
     HISTOGRAMS,
     NUM_BINS,
     OCHS,
@@ -37,6 +36,7 @@ from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
 
 MOST_BOARDS = 2_000
@@ -44,8 +44,6 @@ MOST_BOARDS = 2_000
 
 BOARDS_A_CHUNK = 64
 ROWS_A_CHUNK = 1 << 21
-
-STREETS = {0: "preflop", 3: "flop", 4: "turn", 5: "river"}
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
@@ -134,33 +132,12 @@ class Profile:
     grid: tuple[float, ...]
 
 
-def round_name(rules: PokerRules, r: int) -> str:
-    """Name a round: its number from 0 and, where poker has a word for it, that word.
-
-    >>> from errai.games.catalogue import load_game
-    >>> round_name(load_game("limit-holdem"), 1)
-    '1 (flop)'
-    """
-    street = STREETS.get(rules.num_board_cards_by(r)) if rules.num_hole_cards == 2 else None
-    return f"{r} ({street})" if street is not None else str(r)
-
-
-def find_round(rules: PokerRules, text: str) -> int:
-    """Return the round that a number from 0 or a word such as `flop` names."""
-    for r in range(rules.num_rounds):
-        if text.lower() in (str(r), round_name(rules, r).partition("(")[2].rstrip(")") or str(r)):
-            return r
-    valid = ", ".join(round_name(rules, r) for r in range(rules.num_rounds))
-    raise UsageError(f"'{text}' is not a round of '{rules.name}': expected one of {valid}")
-
-
 def features_of(abstraction: CardAbstraction) -> Features | None:
     """Return the features that an abstraction was made of; None where the cache does not have them."""
     num_clusters = getattr(abstraction, "num_opponent_clusters", None)
     if num_clusters is None:
         return None
-    usual = min(DEFAULT_CLUSTERS, HandClasses(abstraction.game).size(0))
-    plan = FeaturePlan(abstraction.game, num_clusters or usual, needed=())
+    plan = FeaturePlan.of(abstraction.game, num_clusters or None, needed=())
     return Features(plan) if plan.is_complete() else None
 
 
@@ -241,7 +218,7 @@ def members(
     rules = abstraction.game
     if not 0 <= bucket < num_buckets:
         raise UsageError(
-            f"bucket {bucket} does not exist in round {round_name(rules, r)} of '{abstraction.name}': "
+            f"bucket {bucket} does not exist in {round_name(rules, r)} of '{abstraction.name}': "
             f"it must be 0 to {num_buckets - 1:,}"
         )
     classes, deals = HandClasses(rules), Deals(rules)

@@ -1,17 +1,16 @@
 """`errai abstract public`: cluster a round's public boards, then the private hands inside each cluster."""
 
-import re
-import shlex
-import time
+import time as clock
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.abstract import Clusters, Threads, build_features_told, feature_plan, verify_threads
-from errai.cli.output import Json, Seed, print_json, print_table, whole_number
-from errai.cli.progress import format_seconds
-from errai.cli.stages import Stages, ended_by_signals
+from errai.cli.abstract_build import Clusters, build_features_told, folder_name
+from errai.cli.options import Json, Out, Refusal, Seed, Threads, given_command, shortened, whole_option
+from errai.cli.output import format_seconds, print_json, print_table, round_keys
+from errai.cli.progress import Progress
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,19 +20,48 @@ if TYPE_CHECKING:
 
 DEFAULT_PUBLIC_CLUSTERS = 60
 DEFAULT_PRIVATE_BUCKETS = "500"
+DEFAULT_ROUND = "2"
+MAX_BUCKETS = 65535
+
+
+def bucket_sizes(text: str) -> tuple[int, ...]:
+    """Read buckets of all rounds, or of each, joined by `-`."""
+    parts = text.split("-")
+    if not all(part.isascii() and part.isdecimal() and len(part) <= 5 for part in parts) or not all(
+        1 <= int(part) <= MAX_BUCKETS for part in parts
+    ):
+        raise Refusal(
+            f"--buckets must be a number of 1 to {MAX_BUCKETS:,}, or one for each round such as "
+            f"'500-400-300', not '{shortened(text)}'"
+        )
+    return tuple(map(int, parts))
+
+
+@dataclass(frozen=True)
+class PublicBuild:
+    """What was built, and what is to be told of it.
+
+    Attributes:
+        abstraction: of all clusters.
+        boards: the clusters of public boards.
+        seconds_to_cluster: boards alone.
+        seconds: in all.
+    """
+
+    abstraction: "PublicAbstraction"
+    boards: "PublicClusters"
+    seconds_to_cluster: float
+    seconds: float
 
 
 def public_command(
+    context: typer.Context,
     base: Annotated[
         str, typer.Argument(metavar="BASE", help="A saved abstraction whose buckets tell boards apart.")
     ],
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FOLDER", help="Where it goes; a folder with its name without it."),
-    ] = None,
+    out: Out = None,
     public: Annotated[
-        int,
-        typer.Option("--public", parser=whole_number, metavar="INTEGER", help="Clusters of public boards."),
+        int, whole_option("--public", "Clusters of public boards.", 1)
     ] = DEFAULT_PUBLIC_CLUSTERS,
     buckets: Annotated[
         str,
@@ -44,19 +72,15 @@ def public_command(
         ),
     ] = DEFAULT_PRIVATE_BUCKETS,
     special_round: Annotated[
-        int,
+        str,
         typer.Option(
-            "--round", parser=whole_number, metavar="INTEGER", help="Round whose boards are clustered."
+            "--round",
+            metavar="ROUND",
+            help="Round whose boards are clustered: a street such as 'flop', or a number from 1.",
         ),
-    ] = 1,
+    ] = DEFAULT_ROUND,
     restarts: Annotated[
-        int,
-        typer.Option(
-            "--restarts",
-            parser=whole_number,
-            metavar="INTEGER",
-            help="Starts of the public clustering, of which the best is kept.",
-        ),
+        int, whole_option("--restarts", "Starts of the public clustering, of which the best is kept.", 1)
     ] = 10,
     clusters: Clusters = None,
     threads: Threads = None,
@@ -65,117 +89,129 @@ def public_command(
 ) -> None:
     """Build Tartanian7's hierarchical abstraction: players never forget the cluster of the public board."""
     from errai.abstraction.abstraction import Abstraction
+    from errai.abstraction.features.features import FeaturePlan
     from errai.abstraction.load import load_abstraction
-    from errai.abstraction.public.build import NEEDED_FEATURES, build_public_abstraction
-    from errai.abstraction.public.clusters import cluster_public_boards, public_differences, transition_table
-    from errai.games.deals import Deals
+    from errai.abstraction.public.abstract import abstract_public
+    from errai.abstraction.public.build import NEEDED_FEATURES
+    from errai.games.rounds import find_round
 
-    verify_threads(threads)
-    sizes = _sizes(buckets)
+    sizes = bucket_sizes(buckets)
     found = load_abstraction(base)
     if not isinstance(found, Abstraction):
-        raise UsageError(f"'{base}' is a public abstraction itself: one of 'errai abstract build' is allowed")
-    plan = feature_plan(found.game, clusters, NEEDED_FEATURES)
-    go_on = shlex.join(["errai", "abstract", "public", base, *(["--out", out] if out else [])])
-    features = build_features_told(plan, threads, json, go_on)
-    began = time.monotonic()
-    deals = Deals(found.game)
-    table = transition_table(found.buckets_on_board, deals, special_round, found.num_buckets(special_round))
-    boards = cluster_public_boards(
-        public_differences(table, num_threads=threads or 2), public, seed=seed, restarts=restarts
-    )
-    clustered = time.monotonic() - began
-    if not json:
-        _tell_clusters(found, boards, special_round, clustered)
-    name = f"PUBLIC{public}-KE-KO {buckets}"
-    folder = Path(out if out is not None else re.sub(r"[^A-Za-z0-9.-]+", "_", name))
-    _verify_room(folder, len(table), found)
-    stages = Stages()
-    with (
-        ended_by_signals(f"clusters that are done stay in {folder}; the same command goes on"),
-        stages.shown(),
-    ):
-        built = build_public_abstraction(
-            features,
-            boards,
-            special_round=special_round,
-            buckets=sizes,
-            seed=seed,
-            out=folder,
-            num_threads=threads,
-            report=lambda done, total: stages.report("private buckets", done, total),
+        raise UsageError(
+            f"Expected an abstraction of 'errai abstract build': '{base}' is a public one itself"
         )
-    _tell_built(built, boards, folder, clustered, time.monotonic() - began, seed, json)
+    r = find_round(found.game, special_round)
+    name = f"PUBLIC{public}-KE-KO {'-'.join(map(str, sizes))}"
+    folder = Path(out if out is not None else folder_name(name))
+    _verify_wanted(found, r, public, sizes, folder)
+    command = given_command(context)
+    build_features_told(FeaturePlan.of(found.game, clusters, NEEDED_FEATURES), threads, json, command)
+    with Progress(f"clusters that are done stay in {folder}; go on with: {command}") as progress:
+        began = clock.monotonic()
+        clustered: list[tuple[PublicClusters, float]] = []
+        abstraction = abstract_public(
+            found,
+            folder,
+            public_clusters=public,
+            buckets=sizes[0] if len(sizes) == 1 else sizes,
+            special_round=r,
+            clusters=clusters,
+            seed=seed,
+            restarts=restarts,
+            num_threads=threads,
+            report=progress.report,
+            clustered=lambda boards: clustered.append((boards, clock.monotonic() - began)),
+        )
+        built = PublicBuild(abstraction, *clustered[0], clock.monotonic() - began)
+    if json:
+        print_json(_as_json(built, folder, seed))
+    else:
+        _print_clusters(found, built, r)
+        _print_built(built, folder, seed)
 
 
-def _sizes(text: str) -> int | list[int]:
-    parts = text.split("-")
-    if not all(part.isdecimal() for part in parts):
-        raise UsageError(f"'{text}' are not sizes: a number, or one for each round such as '500-400-300'")
-    return int(text) if len(parts) == 1 else [int(part) for part in parts]
-
-
-def _verify_room(folder: Path, num_boards: int, base: "Abstraction") -> None:
-    """Refuse what the disk cannot hold: a number of 2 bytes for each board, later card and hand."""
+def _verify_wanted(base: "Abstraction", r: int, public: int, sizes: tuple[int, ...], folder: Path) -> None:
+    """Refuse what cannot be built or kept, before anything is."""
+    from errai.abstraction.abstraction import MANIFEST_NAME
+    from errai.games.deals import Deals
+    from errai.games.rounds import round_name
     from errai.memory import format_bytes, free_disk
 
-    hands, cards = len(base.classes.hands), base.game.deck.size
-    needed = 2 * num_boards * hands * (1 + cards)
+    game, where = base.game, round_name(base.game, r)
+    if game.num_board_cards[r] == 0:
+        raise UsageError(f"--round must deal public cards, and {where} of '{game.name}' deals none")
+    num_boards = Deals(game).num_boards(r)
+    if public > num_boards:
+        raise UsageError(
+            f"--public must be between 1 and {num_boards:,}, the boards of {where}, not {public:,}"
+        )
+    if len(sizes) not in (1, game.num_rounds - r):
+        raise UsageError(
+            f"--buckets must be one number or {game.num_rounds - r}, one a round from {where} on, "
+            f"not {len(sizes)}"
+        )
+    if (folder / MANIFEST_NAME).exists():
+        raise UsageError(f"'{folder}' holds an abstraction already: --out must name another folder")
+    # A number of 2 bytes for each board, later card and hand.
+    needed = 2 * num_boards * len(base.classes.hands) * (1 + game.deck.size)
     free = free_disk(folder)
     if needed > free:
         raise UsageError(
-            f"the tables need {format_bytes(needed)} of disk in '{folder}', and {format_bytes(free)} are free"
+            f"Not enough disk for the tables in '{folder}': {format_bytes(needed)} are needed, "
+            f"{format_bytes(free)} are free"
         )
 
 
-def _tell_clusters(base: "Abstraction", boards: "PublicClusters", r: int, seconds: float) -> None:
-    sizes = sorted(boards.sizes.tolist())
-    print(
-        f"{len(boards.cluster_of_board):,} public boards of round {r} of {base.game.name} in "
-        f"{boards.num_clusters} clusters, by the {base.num_buckets(r):,} buckets of {base.name}"
-    )
-    print(
-        f"boards a cluster: {sizes[0]} to {sizes[-1]}, median {sizes[len(sizes) // 2]}; "
-        f"{boards.iterations} passes, {format_seconds(seconds)}",
-        flush=True,
-    )
-
-
-def _tell_built(
-    built: "PublicAbstraction",
-    boards: "PublicClusters",
-    folder: Path,
-    clustered: float,
-    seconds: float,
-    seed: int,
-    json: bool,
-) -> None:
-    rounds: list[dict[str, Any]] = [
+def _rounds(built: "PublicAbstraction") -> list[dict[str, Any]]:
+    return [
         {
-            "round": r,
+            **round_keys(built.game, r),
             "buckets": built.num_buckets(r),
             "buckets_a_cluster": built.num_buckets(r) // built.num_clusters,
         }
         for r in range(built.special_round, built.game.num_rounds)
     ]
-    if json:
-        print_json(
-            {
-                "game": built.game.name,
-                "name": built.name,
-                "out": str(folder),
-                "seed": seed,
-                "boards_a_cluster": boards.sizes.tolist(),
-                "objective": boards.objective,
-                "seconds_to_cluster": clustered,
-                "seconds": seconds,
-                "rounds": rounds,
-            }
-        )
-        return
-    print_table(
-        f"{built.name}, seed {seed}",
-        ["round", "buckets", "a cluster"],
-        [[str(one["round"]), f"{one['buckets']:,}", f"{one['buckets_a_cluster']:,}"] for one in rounds],
+
+
+def _as_json(built: PublicBuild, folder: Path, seed: int) -> dict[str, Any]:
+    return {
+        "game": built.abstraction.game.name,
+        "abstraction": built.abstraction.name,
+        "out": str(folder),
+        "seed": seed,
+        "boards_a_cluster": built.boards.sizes.tolist(),
+        "objective": built.boards.objective,
+        "seconds_to_cluster": built.seconds_to_cluster,
+        "seconds": built.seconds,
+        "rounds": _rounds(built.abstraction),
+    }
+
+
+def _print_clusters(base: "Abstraction", built: PublicBuild, r: int) -> None:
+    from errai.games.rounds import round_name
+
+    boards, sizes = built.boards, sorted(built.boards.sizes.tolist())
+    print(
+        f"{len(boards.cluster_of_board):,} public boards of {round_name(base.game, r)} of {base.game.name} "
+        f"in {boards.num_clusters} clusters, by the {base.num_buckets(r):,} buckets of {base.name}"
     )
-    print(f"built in {format_seconds(seconds)}; saved in {folder}, a folder for each cluster")
+    print(
+        f"boards a cluster: {sizes[0]} to {sizes[-1]}, median {sizes[len(sizes) // 2]}; "
+        f"{boards.iterations} passes, {format_seconds(built.seconds_to_cluster)}"
+    )
+
+
+def _print_built(built: PublicBuild, folder: Path, seed: int) -> None:
+    from errai.games.rounds import round_name
+
+    game = built.abstraction.game
+    print_table(
+        f"{built.abstraction.name}, seed {seed}",
+        ["round", "buckets", "a cluster"],
+        [
+            [round_name(game, one["round"] - 1), f"{one['buckets']:,}", f"{one['buckets_a_cluster']:,}"]
+            for one in _rounds(built.abstraction)
+        ],
+    )
+    print(f"built in {format_seconds(built.seconds)}; saved in {folder}, a folder for each cluster")

@@ -1,80 +1,44 @@
-"""`errai abstract info`, `errai abstract show` and `errai abstract compare`."""
+"""`errai abstract show`."""
 
 import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from errai.cli import bars
-from errai.cli.abstract import STATISTICS_COLUMNS, explain_statistics, statistics_cells
-from errai.cli.output import Json, Seed, print_json, print_table, verify_picture, whole_number
+from errai.cli.abstract_info import open_abstraction
+from errai.cli.options import Json, Plot, Seed, shortened, whole_option
+from errai.cli.output import MOST_DIGITS, print_json, round_keys, verify_picture
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
-    from errai.abstraction.describe import Members, Occupancy, Profile, Spread
+    from errai.abstraction.describe import Members, Profile
     from errai.abstraction.features.features import Features
     from errai.abstraction.protocol import CardAbstraction
 
 CHART_LINES = 6
-MOST_IN_FULL = 10_000_000
 
 Player = Annotated[
     int,
-    typer.Option(
-        "--player", parser=whole_number, metavar="0|1", help="Position, where the two see differently."
-    ),
+    whole_option("--player", "Position 0 or 1, where the two see differently.", 0, 1),
 ]
-
-
-def info_command(
-    abstraction: Annotated[str, typer.Argument(metavar="FOLDER", help="An abstraction that was saved.")],
-    json: Json = False,
-    seed: Seed = 0,
-) -> None:
-    """Tell what an abstraction is, how full its buckets are and how near their hands; verify every bit."""
-    from errai.abstraction.describe import features_of, occupancy
-
-    found = _open(abstraction, whole=True)
-    features = features_of(found)
-    rounds = [
-        {
-            "player": player,
-            "round": r,
-            **_kept(found, r, player),
-            "occupancy": occupancy(found, r, player, features, seed),
-        }
-        for player in range(_num_players(found))
-        for r in range(found.game.num_rounds)
-    ]
-    files = [path for path in Path(abstraction).rglob("*") if path.is_file()]
-    about = {
-        "abstraction": abstraction,
-        "game": found.game.name,
-        "name": found.name,
-        "fingerprint": getattr(found, "fingerprint", None),
-        "features": str(features.plan.folder) if features is not None else None,
-        "bytes": sum(path.stat().st_size for path in files),
-    }
-    if json:
-        print_json(about | {"rounds": [one | {"occupancy": asdict(one["occupancy"])} for one in rounds]})
-        return
-    _print_info(found, about, rounds)
 
 
 def show_command(
     abstraction: Annotated[
         str,
-        typer.Argument(
-            metavar="FOLDER", help="An abstraction that was saved, or in Leduc a name as '[JQ.K]'."
-        ),
+        typer.Argument(metavar="FOLDER", help="A saved abstraction, or in Leduc a name such as '[JQ.K]'."),
     ],
     bucket: Annotated[
         str | None,
-        typer.Option("--bucket", metavar="ROUND:NUMBER", help="The hands of a bucket, such as '1:25'."),
+        typer.Option(
+            "--bucket",
+            metavar="ROUND:NUMBER",
+            help="The hands of a bucket, such as 'flop:25' or, counting rounds from 1, '2:25'.",
+        ),
     ] = None,
     hand: Annotated[
         str | None, typer.Option("--hand", metavar="CARDS", help="The bucket of a hand, such as 'AsKd'.")
@@ -83,26 +47,18 @@ def show_command(
         str, typer.Option("--board", metavar="CARDS", help="With --hand: public cards as dealt, 'Qs7d2c'.")
     ] = "",
     player: Player = 0,
-    limit: Annotated[
-        int, typer.Option("--limit", parser=whole_number, metavar="INTEGER", help="At most so many hands.")
-    ] = 20,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw it as a picture, too.")
-    ] = None,
+    limit: Annotated[int, whole_option("--limit", "At most so many hands.", 0)] = 20,
+    plot: Plot = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Show the hands of a bucket, or the bucket of a hand, with the strengths that may come of them."""
     if (bucket is None) == (hand is None):
-        raise UsageError("--bucket ROUND:NUMBER or --hand CARDS is needed, one of them")
+        raise UsageError("Expected one of --bucket ROUND:NUMBER and --hand CARDS")
     if board and hand is None:
-        raise UsageError("--board goes with --hand, which is missing")
-    if limit < 0:
-        raise UsageError(f"a limit of {limit} hands is impossible: 0 or more are allowed")
+        raise UsageError("--board needs --hand, which is missing")
     verify_picture(plot)
-    found = _open(abstraction)
-    if not 0 <= player <= 1:
-        raise UsageError(f"player {player} does not exist: positions 0 and 1 do")
+    found = open_abstraction(abstraction)
     if hand is not None:
         _show_hand(found, abstraction, hand, board, player, plot, json, seed)
     else:
@@ -110,213 +66,22 @@ def show_command(
         _show_bucket(found, bucket, player, limit, plot, json, seed)
 
 
-def compare_command(
-    first: Annotated[str, typer.Argument(metavar="A", help="An abstraction that was saved.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one of the same cards.")],
-    deals: Annotated[
-        int,
-        typer.Option(
-            "--deals",
-            parser=whole_number,
-            metavar="INTEGER",
-            help="Random deals in rounds where not all hands can be compared.",
-        ),
-    ] = 100_000,
-    json: Json = False,
-    seed: Seed = 0,
-) -> None:
-    """Compare two abstractions round by round: on which pairs of hands do they agree."""
-    from errai.abstraction.compare import compare_round
-    from errai.abstraction.describe import round_name
-
-    a, b = _open(first), _open(second)
-    num_players = max(_num_players(a), _num_players(b))
-    rounds = [
-        (player, r, compare_round(a, b, r, player, deals, seed))
-        for player in range(num_players)
-        for r in range(a.game.num_rounds)
-    ]
-    if json:
-        print_json(
-            {
-                "first": {"abstraction": first, "name": a.name, "game": a.game.name},
-                "second": {"abstraction": second, "name": b.name, "game": b.game.name},
-                "seed": seed,
-                "rounds": [{"player": p, "round": r, **asdict(found)} for p, r, found in rounds],
-            }
-        )
-        return
-    print(f"A: {a.name} ({first})")
-    print(f"B: {b.name} ({second})")
-    many = num_players > 1
-    print_table(
-        f"agreement on the cards of {a.game.name}",
-        [
-            "round",
-            *(["player"] if many else []),
-            "A used",
-            "B used",
-            "Rand",
-            "adjusted",
-            "inform.",
-            "A in B",
-            "B in A",
-        ],
-        [
-            [
-                round_name(a.game, r),
-                *([str(p)] if many else []),
-                *(f"{used:,}" for used in found.num_used),
-                f"{found.rand:.4f}",
-                f"{found.adjusted_rand:.4f}",
-                f"{found.mutual_information:.4f}",
-                *(f"{share:.1%}" for share in found.refinement),
-            ]
-            for p, r, found in rounds
-        ],
-    )
-    print("  used: buckets with hands in them")
-    print("  Rand: share of pairs of hands that are together in both or apart in both")
-    print("  adjusted: the same, 0 by chance, 1 where A and B are the same")
-    print("  inform.: mutual information over the mean entropy; 1 where each bucket tells the other")
-    print("  A in B: share of A's buckets that lie within one bucket of B; 100%: A refines B")
-    for unit in dict.fromkeys(found.unit for _, _, found in rounds):
-        which = [f"{r}" for p, r, found in rounds if found.unit == unit and p == 0]
-        more = f", seed {seed}" if unit == "random deals" else ""
-        counted = ", ".join(f"{found.num_hands:,}" for p, _, found in rounds if found.unit == unit and p == 0)
-        print(f"  compared in round {', '.join(which)}: {counted} {unit}{more}")
-
-
-def _open(text: str, *, whole: bool = False) -> "CardAbstraction":
-    """Open a saved abstraction, or one of Leduc by its name."""
-    from errai.abstraction.load import load_abstraction
-    from errai.abstraction.named_groups import leduc_abstraction
-
-    if text.startswith("[") and not Path(text).exists():
-        return leduc_abstraction(text)
-    return load_abstraction(text, whole=whole)
-
-
-def _num_players(abstraction: "CardAbstraction") -> int:
-    return int(getattr(abstraction, "num_players_described", 1))
-
-
-def _kept(abstraction: "CardAbstraction", r: int, player: int) -> dict[str, Any]:
-    """Return what is known of how a round was made and is kept."""
-    from errai.abstraction.abstraction import Abstraction
-    from errai.abstraction.describe import round_buckets
-
-    kept = round_buckets(abstraction, r, player)
-    recipe, statistics = None, {}
-    if isinstance(abstraction, Abstraction):
-        recipe = abstraction.recipes[player].rounds[r]
-        statistics = abstraction.statistics[player][r]
-    return {
-        "kind": kept.kind if kept is not None else "by look-up",
-        "method": recipe.method.value if recipe is not None else None,
-        "recall": recipe.recall if recipe is not None else None,
-        "buckets": abstraction.num_buckets(r, player),
-        "bytes": sum(array.nbytes for array in kept.arrays.values()) if kept is not None else None,
-        "distance": statistics.get("cost"),
-        "iterations": statistics.get("iterations"),
-        "share_saved": statistics.get("share_saved"),
-        "seconds": statistics.get("seconds"),
-        "seed": statistics.get("seed"),
-    }
-
-
-def _print_info(found: "CardAbstraction", about: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
-    from errai.abstraction.describe import round_name
-    from errai.memory import format_bytes
-
-    many = _num_players(found) > 1
-
-    def head(one: dict[str, Any]) -> list[str]:
-        return [round_name(found.game, one["round"]), *([str(one["player"])] if many else [])]
-
-    print(f"{about['name']} of {about['game']}")
-    if about["bytes"]:
-        print(f"{format_bytes(about['bytes'])} in {about['abstraction']}, every bit verified")
-    seeds = sorted({one["seed"] for one in rounds if one["seed"] is not None})
-    if about["fingerprint"]:
-        print(f"fingerprint {about['fingerprint']}" + "".join(f", seed {seed}" for seed in seeds))
-    titles = ["round", *(["player"] if many else [])]
-    print_table(
-        "how it was made",
-        [*titles, "by", "recall", "buckets", *STATISTICS_COLUMNS, "table"],
-        [
-            [
-                *head(one),
-                one["method"] or "-",
-                "-" if one["recall"] is None else "yes" if one["recall"] else "no",
-                f"{one['buckets']:,}",
-                *statistics_cells(one),
-                format_bytes(one["bytes"]) if one["bytes"] else "none",
-            ]
-            for one in rounds
-        ],
-    )
-    explain_statistics(rounds)
-    print_table(
-        "how full its buckets are (smallest, median, largest of those that are used)",
-        [*titles, "used", "hands", "", "", "deals", "", ""],
-        [
-            [
-                *head(one),
-                f"{one['occupancy'].num_used:,}",
-                *_spread_cells(one["occupancy"].hands),
-                *_spread_cells(one["occupancy"].deals),
-            ]
-            for one in rounds
-        ],
-    )
-    notes: dict[str, dict[int, list[str]]] = {}
-    for one in rounds:
-        places = notes.setdefault(_counting(found, one, about["features"] is not None), {})
-        places.setdefault(one["player"], []).append(str(one["round"]))
-    for note, places in notes.items():
-        told = [", ".join(some) + (f" of player {player}" if many else "") for player, some in places.items()]
-        print(f"  round {'; '.join(told)}: {note}")
-
-
-def _counting(found: "CardAbstraction", one: dict[str, Any], has_features: bool) -> str:
-    """Say what was counted in a round."""
-    from errai.abstraction.describe import is_by_class
-
-    full: Occupancy = one["occupancy"]
-    if full.num_sampled:
-        return f"seen in {full.num_sampled:,} random deals"
-    if full.hands is None:
-        return "all deals were looked up"
-    if not is_by_class(found, one["round"], one["player"]):
-        return "hands are canonical deals, each counted once"
-    missing = "" if has_features else "; deals are not known without the feature cache"
-    return f"hands are classes (hole cards, unordered board){missing}"
-
-
-def _spread_cells(spread: "Spread | None") -> list[str]:
-    if spread is None:
-        return ["-", "-", "-"]
-    return [_short(size) for size in spread]
-
-
-def _short(size: float) -> str:
-    return f"{size:,.0f}" if size < MOST_IN_FULL else f"{size / 1e6:,.1f}M"
-
-
 def _parse_bucket(found: "CardAbstraction", text: str) -> tuple[int, int]:
-    from errai.abstraction.describe import find_round
+    from errai.games.rounds import find_round
 
     round_text, colon, number = text.partition(":")
-    if not colon or not number.isascii() or not number.isdigit():
-        raise UsageError(f"'{text}' is not a bucket: ROUND:NUMBER such as '1:25' is allowed")
+    if not colon or not number.isascii() or not number.isdigit() or len(number) > MOST_DIGITS:
+        raise UsageError(
+            f"--bucket must be ROUND:NUMBER such as 'flop:25' or '2:25', not '{shortened(text)}'"
+        )
     return find_round(found.game, round_text), int(number)
 
 
 def _show_bucket(
     found: "CardAbstraction", text: str, player: int, limit: int, plot: str | None, json: bool, seed: int
 ) -> None:
-    from errai.abstraction.describe import features_of, members, profile, round_name
+    from errai.abstraction.describe import features_of, members, profile
+    from errai.games.rounds import round_name
 
     r, bucket = _parse_bucket(found, text)
     features = features_of(found)
@@ -324,23 +89,23 @@ def _show_bucket(
     mean = profile(features, r, hands.classes, hands.deals) if features is not None and len(hands) else None
     shown = _listed(found, features, hands, r, limit)
     num_deals = int(hands.deals.sum()) if hands.deals is not None else None
-    title = f"bucket {bucket} of round {round_name(found.game, r)}, {found.name}"
+    title = f"bucket {bucket} of {round_name(found.game, r)}, {found.name}"
     if plot is not None:
         _plot({"mean of the bucket": mean}, plot, title)
     if json:
         print_json(
             {
                 "game": found.game.name,
-                "name": found.name,
-                "player": player,
-                "round": r,
+                "abstraction": found.name,
+                "position": player,
+                **round_keys(found.game, r),
                 "bucket": bucket,
                 "unit": hands.unit,
-                "hands": len(hands),
-                "deals": num_deals,
-                "random_deals_searched": hands.num_sampled or None,
+                "num_hands": len(hands),
+                "num_deals": num_deals,
+                "num_random_deals_searched": hands.num_sampled or None,
                 "mean": asdict(mean) if mean is not None else None,
-                "listed": [{"hand": name, "strength": strength} for name, strength in shown],
+                "hands": [{"hand": name, "strength": strength} for name, strength in shown],
             }
         )
         return
@@ -411,8 +176,9 @@ def _show_hand(
 ) -> None:
     import numpy as np
 
-    from errai.abstraction.describe import features_of, members, profile, round_name
+    from errai.abstraction.describe import features_of, members, profile
     from errai.abstraction.features.hands import HandClasses
+    from errai.games.rounds import round_name, street_name
 
     hole, public = found.game.parse_deal(hand, board)
     cards = np.array([hole + public], dtype=np.uint8)
@@ -427,20 +193,18 @@ def _show_hand(
         if len(others):  # a sample need not have met a small bucket
             profiles["mean of its bucket"] = profile(features, r, others.classes, others.deals)
     name = hand + (f" on {board}" if board else "")
-    title = (
-        f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} in round {round_name(found.game, r)}"
-    )
+    title = f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} in {round_name(found.game, r)}"
     if plot is not None:
         _plot(profiles, plot, f"{title}, {found.name}")
     if json:
         print_json(
             {
                 "game": found.game.name,
-                "name": found.name,
-                "player": player,
+                "abstraction": found.name,
+                "position": player,
                 "hand": hand,
                 "board": board,
-                "round": r,
+                **round_keys(found.game, r),
                 "bucket": bucket,
                 "buckets": found.num_buckets(r, player),
                 "of_hand": asdict(profiles[hand]) if profiles else None,
@@ -457,7 +221,8 @@ def _show_hand(
         print(f"  {who}: E[HS] {one.strength:.4f}{spread}, E[HS2] {one.squared:.4f}")
     _draw_points(profiles)
     _draw_ochs(profiles)
-    print(f"next: errai abstract show {shlex.quote(path)} --bucket {r}:{bucket}")
+    where = street_name(found.game, r) or r + 1
+    print(f"next: errai abstract show {shlex.quote(path)} --bucket {where}:{bucket}")
 
 
 def _tell_missing(found: "CardAbstraction") -> None:
@@ -504,5 +269,5 @@ def _draw_ochs(profiles: "dict[str, Profile]") -> None:
 def _plot(profiles: "Mapping[str, Profile | None]", path: str, title: str) -> None:
     drawn = {name: one for name, one in profiles.items() if one is not None}
     if not drawn:
-        raise UsageError("there is nothing to draw: strengths are not known without the feature cache")
+        raise UsageError("--plot has nothing to draw: strengths are not known without the feature cache")
     bars.plot_profiles(drawn, path, title)

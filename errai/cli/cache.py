@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.output import Json, print_json, print_table
+from errai.cli.options import Json
+from errai.cli.output import print_json, print_table
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,10 +30,7 @@ def cache_command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List what the cache holds: features of hands and compiled kernels, those of older versions included.
-
-    Example: errai cache --clear old
-    """
+    """List what the cache holds: features of hands and compiled kernels, those of older versions included."""
     from errai.abstraction.features import cache
 
     if clear is not None and verify:

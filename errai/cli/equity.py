@@ -4,13 +4,16 @@ from typing import Annotated
 
 import typer
 
-from errai.cli.output import Json, Seed, print_json
+from errai.cli.options import Json, Seed
+from errai.cli.output import print_json
 
 
 def equity_command(
     first: Annotated[str, typer.Argument(help="A hand such as 'AsKs' or a range such as '88+,AJs:0.5'.")],
     second: Annotated[str, typer.Argument(help="The other hand or range.")],
-    board: Annotated[str, typer.Option("--board", help="0, 3, 4 or 5 cards, such as 'Qs7d2c'.")] = "",
+    board: Annotated[
+        str, typer.Option("--board", metavar="CARDS", help="0, 3, 4 or 5 cards, such as 'Qs7d2c'.")
+    ] = "",
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
@@ -21,8 +24,7 @@ def equity_command(
     if json:
         print_json(
             {
-                "first": first,
-                "second": second,
+                "ranges": [first, second],
                 "board": board,
                 "equity": result.equity,
                 "win": result.win,

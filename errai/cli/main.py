@@ -1,20 +1,24 @@
-"""`errai`: one file for the frame, one for each group of commands.
+"""`errai`: one file for the frame, one for each command.
 
-Commands import what they need when they run, so that `errai --help` answers at once. A `UsageError`
-becomes one sentence on standard error and exit status 2; `--debug` shows the traceback instead.
+A command parses and validates its line, calls the Python API and prints. Commands import what they need when
+they run, so that `errai --help` answers at once. A `UsageError` becomes one sentence on standard error and
+exit status 2; `--debug` shows the traceback instead.
 """
 
 import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 import typer.main
 
 from errai import __version__
 from errai.cli import (
-    abstract,
+    abstract_build,
+    abstract_compare,
+    abstract_info,
     abstract_public,
     abstract_show,
     cache,
@@ -22,9 +26,11 @@ from errai.cli import (
     exploit,
     games,
     reproduce,
+    show,
     solve,
     spot,
 )
+from errai.cli.options import Refusal
 from errai.cli.output import fail
 from errai.errors import UsageError
 
@@ -34,24 +40,68 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("games")(games.list_games)
-app.command("size")(games.size)
-app.command("show")(games.show)
-app.command("solve")(solve.solve_command)
-app.command("exploit")(exploit.exploit_command)
-app.command("reproduce")(reproduce.reproduce_command)
-app.command("spot")(spot.spot_command)
-app.command("equity")(equity.equity_command)
-app.command("cache")(cache.cache_command)
-
 abstractions = typer.Typer()
-abstractions.command("features")(abstract.features_command)
-abstractions.command("build")(abstract.build_command)
-abstractions.command("public")(abstract_public.public_command)
-abstractions.command("info")(abstract_show.info_command)
-abstractions.command("show")(abstract_show.show_command)
-abstractions.command("compare")(abstract_show.compare_command)
-app.add_typer(abstractions, name="abstract", help="Build card abstractions, look at them, compare them.")
+
+EXAMPLE = "\b\nExample:\n  {}"
+"""Stands below the help of every command; click does not fold lines after its mark."""
+
+
+def add_command(name: str, run: Callable[..., Any], example: str, help_text: str | None = None) -> None:
+    """Add a command.
+
+    Args:
+        name: as typed; that of a group and of a command in it with a space between them.
+        run: what it does.
+        example: a whole line.
+        help_text: in place of the function's own words.
+    """
+    group = abstractions if name.startswith("abstract ") else app
+    own_name = name.removeprefix("abstract ")
+    group.command(own_name, epilog=EXAMPLE.format(example), help=help_text)(run)
+
+
+add_command("games", games.games_command, "errai games --json")
+add_command("size", games.size_command, "errai size limit-holdem --buckets 'IR-KE-KO 169-9000-9000-9000'")
+add_command("show", show.show_command, "errai show leduc cr --depth 2")
+add_command("solve", solve.solve_command, "errai solve leduc --until 1mbb --out runs/leduc")
+add_command("exploit", exploit.exploit_command, "errai exploit always-call --game leduc")
+add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
+add_command(
+    "spot",
+    spot.spot_command,
+    "errai spot --board QsJh2h7c3d --oop 'QQ+,AKs' --ip 'TT+,AQs+' --pot 50 --stack 200",
+)
+add_command("equity", equity.equity_command, "errai equity AsKs 'QQ+,AKo:0.5' --board Qh7d2c")
+add_command("cache", cache.cache_command, "errai cache --verify")
+add_command("abstract features", abstract_build.features_command, "errai abstract features rhode-island")
+add_command(
+    "abstract build",
+    abstract_build.build_command,
+    "errai abstract build 'IR-KE-KO 13-50-60' --game rhode-island --out abstractions/ri",
+    abstract_build.BUILD_HELP,
+)
+add_command(
+    "abstract public",
+    abstract_public.public_command,
+    "errai abstract public abstractions/ri --public 4 --buckets 20-30 --out abstractions/public",
+)
+add_command("abstract info", abstract_info.info_command, "errai abstract info abstractions/ri")
+add_command(
+    "abstract show",
+    abstract_show.show_command,
+    "errai abstract show abstractions/ri --hand As --board Kd",
+)
+add_command(
+    "abstract compare",
+    abstract_compare.compare_command,
+    "errai abstract compare abstractions/ri abstractions/ri60",
+)
+app.add_typer(
+    abstractions,
+    name="abstract",
+    help="Build card abstractions, look at them, compare them.",
+    epilog=EXAMPLE.format("errai abstract build --help"),
+)
 
 
 @abstractions.callback(invoke_without_command=True)
@@ -82,7 +132,7 @@ def frame(
 
 def main() -> None:
     """Run the command line; bad input is one sentence and status 2."""
-    # Accepted anywhere on the line, because it is remembered only after a command has failed.
+    # Accepted anywhere on the line, because it is often remembered only after a command has failed.
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
@@ -91,7 +141,7 @@ def main() -> None:
         _settle_output(error)
         if debug and not isinstance(error, BrokenPipeError):
             raise
-        status = _explain(error)
+        status = _explain(error, arguments)
     sys.exit(status)
 
 
@@ -103,7 +153,7 @@ def _run(arguments: list[str]) -> int:
     status = 0
     try:
         # Not `command.main`, which keeps interrupts and closed pipes to itself.
-        with command.make_context("errai", arguments) as context:
+        with command.make_context("errai", list(arguments), obj=tuple(arguments)) as context:
             command.invoke(context)
     except typer.Exit as leave:
         status = leave.exit_code
@@ -125,17 +175,29 @@ def _settle_output(error: BaseException) -> None:
         os.close(nowhere)
 
 
-def _explain(error: BaseException) -> int:
+def _command_path(arguments: list[str]) -> str:
+    """Return which command a line is for, as far as it can be told."""
+    path, command = ["errai"], typer.main.get_command(app)
+    for word in arguments:
+        inside = getattr(command, "commands", {})
+        if word not in inside:
+            break
+        path, command = [*path, word], inside[word]
+    return " ".join(path)
+
+
+def _explain(error: BaseException, arguments: list[str]) -> int:
     """Tell an error in one sentence and return the exit status."""
     if isinstance(error, KeyboardInterrupt):
         print("errai: interrupted", file=sys.stderr)
         return 130
     if isinstance(error, BrokenPipeError):
         return 0  # a reader such as `head` has seen enough
+    if isinstance(error, Refusal):
+        return fail(error.format_message())
     if isinstance(error, typer.TyperException):
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "errai"
-        return fail(f"{error.format_message().rstrip('.')}; '{command} --help' tells what is allowed")
+        message = error.format_message().rstrip(".?")
+        return fail(f"{message}; see '{_command_path(arguments)} --help'")
     if isinstance(error, FloatingPointError):  # a table went bad: not the user's doing
         fail(str(error))
         return 1

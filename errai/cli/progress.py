@@ -1,188 +1,143 @@
-"""How a long run tells where it is: a bar for people at a terminal, lines for everybody else."""
+"""What a long command tells while it works, and how it ends early: one class for all commands.
 
-import math
-import resource
+    with Progress("rounds that are done stay in x; go on with: errai ...") as progress:
+        work(report=progress.report)
+
+On a terminal there is a bar with the time to go; elsewhere there are lines, the fewer the longer the work has
+taken, all on standard error. A command that has a log gets the same lines there, with the time. SIGINT,
+SIGTERM and SIGHUP end the work with one line that says what was kept and how to go on, and with the status
+128 + signal; or, where the work can end between two steps (`between_steps`), they only leave a note that the
+work looks at.
+"""
+
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
 
-if TYPE_CHECKING:
-    from errai.runs.run import Job
-    from errai.solvers.solve import Measurement, StopRule
+import typer
 
-SECONDS_BETWEEN_LINES = 1.0
+from errai.cli.output import format_seconds
 
-FIRST_TO_EXTRAPOLATE = 8
-"""The first iterations say nothing about the slope of a convergence."""
+FIRST_GAP = 1.0
+"""Seconds before the first line; later ones come each time the work has taken a tenth longer."""
+GROWTH = 0.1
+LONGEST_GAP = 60.0
 
-
-def format_seconds(seconds: float) -> str:
-    """Write a time in the unit that suits it.
-
-    >>> format_seconds(5400.0)
-    '1.5 hours'
-    """
-    for unit, length in (("years", 365.25 * 86400), ("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 1.5 * length or (unit == "hours" and seconds >= length):
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"
-
-
-def seconds_to_go(
-    measurements: Sequence["Measurement"], iteration: int, pace: float, stop: "StopRule"
-) -> float | None:
-    """Estimate how long a run will take yet; None where nothing is known.
-
-    Args:
-        measurements: so far.
-        iteration: iterations done.
-        pace: seconds an iteration.
-        stop: when it is to stop. A target is extrapolated along the straight line, on two logarithmic
-            axes, through the last measurement and the one at about half its iterations.
-    """
-    from errai.runs.run import UNLIMITED
-
-    left = [max(0.0, (stop.iterations - iteration) * pace)]
-    if stop.seconds is not None and measurements:
-        left.append(max(0.0, stop.seconds - measurements[-1].seconds))
-    if stop.mbb_per_game is not None:
-        reached = _iteration_at(measurements, stop.mbb_per_game)
-        if reached is not None:
-            left.append(max(0.0, (reached - iteration) * pace))
-        elif len(left) == 1 and stop.iterations >= UNLIMITED:
-            return None
-    return min(left)
-
-
-def _iteration_at(measurements: Sequence["Measurement"], target: float) -> float | None:
-    if len(measurements) < 2:
-        return None
-    last = measurements[-1]
-    earlier = min(measurements[:-1], key=lambda one: abs(one.iteration - last.iteration / 2))
-    first_mbb, last_mbb = (one.exploitability.mbb_per_game for one in (earlier, last))
-    if not 0 < last_mbb < first_mbb or earlier.iteration < FIRST_TO_EXTRAPOLATE:
-        return None
-    slope = math.log(last_mbb / first_mbb) / math.log(last.iteration / earlier.iteration)
-    exponent = math.log(target / last_mbb) / slope
-    return last.iteration * math.exp(min(exponent, 50.0))
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Progress:
-    """Tells of a job's iterations and measurements on standard error."""
+    """Tells on standard error how far the work is, and hears signals while it lasts."""
 
-    def __init__(self, job: "Job") -> None:
-        """Begin; nothing is shown yet.
+    def __init__(
+        self, if_interrupted: str = "", *, between_steps: bool = False, log: Path | None = None
+    ) -> None:
+        """Prepare; nothing is shown and no signal heard before `with`.
 
         Args:
-            job: the run.
+            if_interrupted: what has become of the work then, and how to go on.
+            between_steps: leave a note on the first signal (`signal_number`) for the work to end by itself.
+                A second one ends it at once.
+            log: a file to write lines to as well.
         """
-        self._job = job
-        self._measurements = list(job.earlier)
-        self._last = (job.solver.iteration, job.solver.seconds)
-        self._pace = math.inf
-        self._told = time.monotonic()
+        self.signal_number = 0
+        self._if_interrupted, self._between_steps, self._log = if_interrupted, between_steps, log
+        self._stage, self._done_before, self._stage_began = "", 0, 0.0
+        self._began = self._told = time.monotonic()
+        self._handlers: dict[int, Any] = {}
         self._bar: Any = None
         self._task: Any = None
 
-    @contextmanager
-    def shown(self) -> Iterator["Progress"]:
-        """Show a bar while the run lasts, on a terminal."""
-        if not sys.stderr.isatty():
-            yield self
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
+    def __enter__(self) -> "Progress":
+        self._began = self._told = time.monotonic()
+        for number in SIGNALS:
+            # A hang-up that is ignored, as under nohup, stays ignored.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._handlers[number] = signal.signal(number, self._hear)
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
 
-        columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with Bar(*columns, console=Console(stderr=True), transient=True) as self._bar:
-            self._task = self._bar.add_task("", total=None)
-            yield self
-        self._bar = None
+            columns = (BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("starting", total=None)
+            self._bar.start()
+        return self
 
-    def tick(self) -> None:
-        """Tell of iterations; called about once a second."""
-        solver = self._job.solver
-        iterations, seconds = solver.iteration - self._last[0], solver.seconds - self._last[1]
-        if iterations:
-            # The first iterations may have waited for the compiler: only the latest count.
-            self._pace = seconds / iterations
-            self._last = (solver.iteration, solver.seconds)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._bar is not None:
-            left = self._left()
-            spent = solver.seconds
-            total = spent + left if left is not None else None
-            with suppress(OSError):  # a terminal that has gone must not take the run with it
-                self._bar.update(self._task, description=self._text(), completed=spent, total=total)
+            with suppress(OSError):  # the terminal may have gone
+                self._bar.stop()
+            self._bar = None
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        if isinstance(error, KeyboardInterrupt):
+            self.say("interrupted" + (f"; {self._if_interrupted}" if self._if_interrupted else ""))
+            raise typer.Exit(128 + (self.signal_number or signal.SIGINT)) from None
 
-    def report(self, measurement: "Measurement") -> None:
-        """Tell of a measurement."""
-        self._measurements.append(measurement)
-        self.tick()
-        if self._bar is None and time.monotonic() - self._told >= SECONDS_BETWEEN_LINES:
-            self._told = time.monotonic()
-            _say(f"errai: {self._text()}")
-
-    def _left(self) -> float | None:
-        return seconds_to_go(self._measurements, self._job.solver.iteration, self._pace, self._job.stop)
-
-    def _text(self) -> str:
-        from errai.memory import format_bytes
-
-        parts = [f"iteration {self._job.solver.iteration:,}"]
-        if self._measurements:
-            parts.append(f"{self._measurements[-1].exploitability.mbb_per_game:.4g} mbb/g")
-        left = self._left()
-        if left is not None and math.isfinite(left):
-            parts.append(f"{format_seconds(left)} to go")
-        parts.append(format_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
-        return ", ".join(parts)
-
-
-class Interrupts:
-    """Notes Ctrl-C, SIGTERM or SIGHUP, so that a run can end between two iterations.
-
-    A second one ends it at once.
-    """
-
-    def __init__(self) -> None:
-        self.signal_number = 0
-
-    def __bool__(self) -> bool:
-        return self.signal_number != 0
-
-    @contextmanager
-    def heeded(self) -> Iterator["Interrupts"]:
-        """Take over SIGINT, SIGTERM and SIGHUP for a while."""
-        with handled((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._note):
-            yield self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def leave_if_interrupted(self) -> None:
+        """Leave with the status of an interruption where a signal has ended the work between two steps."""
         if self.signal_number:
+            raise typer.Exit(128 + self.signal_number)
+
+    def report(self, stage: str, done: int, total: int) -> None:
+        """Tell how far a stage is.
+
+        Args:
+            stage: its name.
+            done: steps done.
+            total: steps in all.
+        """
+        now = time.monotonic()
+        if stage != self._stage:
+            # What an earlier attempt has done took no time now.
+            self._stage, self._done_before, self._stage_began = stage, done, now
+        text = f"{stage}: {100 * done / max(total, 1):.0f}%"
+        if done > self._done_before:
+            left = (now - self._stage_began) * (total - done) / (done - self._done_before)
+            text += f", {format_seconds(left)} to go"
+        self.show(text, done, total)
+
+    def show(self, text: str, done: float | None = None, total: float | None = None) -> None:
+        """Show where the work is: at once on a bar, now and then as a line.
+
+        Args:
+            text: where it is, in words.
+            done: how much of the bar is full; nothing where it is not known.
+            total: of how much.
+        """
+        now = time.monotonic()
+        if self._bar is not None:
+            with suppress(OSError):  # a terminal that has gone must not take the work with it
+                self._bar.update(self._task, description=text, completed=done, total=total)
+        gap = min(max(FIRST_GAP, GROWTH * (now - self._began)), LONGEST_GAP)
+        if now - self._told < gap:
+            return
+        self._told = now
+        if self._bar is None:
+            self.say(text)
+        if self._log is not None:
+            with open(self._log, "a") as file:
+                file.write(f"{time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime())} {text}\n")
+
+    def say(self, text: str) -> None:
+        """Print a line on standard error; who has closed it must not end the work by that."""
+        with suppress(OSError):
+            print(f"errai: {text}", file=sys.stderr, flush=True)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        noted = self.signal_number
+        self.signal_number = noted or number
+        if noted or not self._between_steps:
             raise KeyboardInterrupt
-        self.signal_number = number
-        _say("errai: ending after this iteration; once more to leave at once")
-
-
-@contextmanager
-def handled(numbers: Sequence[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle signals for a while; a SIGHUP that is to be ignored, as under nohup, stays ignored."""
-    theirs = {}
-    for number in numbers:
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-            theirs[number] = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        for number, before in theirs.items():
-            signal.signal(number, before)
-
-
-def _say(line: str) -> None:
-    """Print a line on standard error; who has closed it must not end the run by that."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+        self.say("ending after this iteration; once more to leave at once")

@@ -1,19 +1,30 @@
 """`errai spot`."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.output import Json, Seed, decimal_number, print_json, print_table, whole_number
+from errai.cli.options import (
+    Iterations,
+    Json,
+    Refusal,
+    Seed,
+    Threads,
+    Time,
+    decimal_number,
+    number_option,
+    shortened,
+    whole_option,
+)
+from errai.cli.output import format_seconds, print_json, print_table
+from errai.cli.progress import Progress
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.strategy.spot import SpotMeasurement, SpotResult, SpotTable
     from errai.strategy.spot_tree import SpotTree
 
+DEFAULT_ITERATIONS = 1000
 BYTES_A_NUMBER = 4
 TABLES = 2
 """Regrets and averages."""
@@ -22,72 +33,64 @@ TABLES = 2
 def percent(text: str | float) -> float:
     """Read a part of the pot in percent, with or without its sign."""
     try:
-        return float(str(text).strip().removesuffix("%"))
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is not a percentage such as '0.1%'") from None
-
-
-def _limit_bets(text: str) -> list[float]:
-    """Read bet sizes by round, joined by `/`."""
-    try:
-        return [float(size) for size in text.split("/")]
-    except ValueError:
-        raise UsageError(
-            f"'{text}' is not a limit: a bet size in chips, or one a round as in '10/20'"
+        return decimal_number("--until", above=0)(str(text).strip().removesuffix("%"))
+    except Refusal:
+        raise Refusal(
+            f"--until must be a percentage above 0 such as '0.1%', not '{shortened(text)}'"
         ) from None
 
 
-def _number(name: str, text: str) -> Any:
-    return typer.Option(name, parser=decimal_number, metavar="NUMBER", help=text)
+def limit_bets(text: str) -> list[float]:
+    """Read bet sizes by round, joined by `/`."""
+    try:
+        return [decimal_number("--limit", above=0)(size) for size in text.split("/")]
+    except Refusal:
+        raise Refusal(
+            f"--limit must be a bet size in chips, or one a round such as '10/20', not '{shortened(text)}'"
+        ) from None
 
 
-def _whole(name: str, text: str) -> Any:
-    return typer.Option(name, parser=whole_number, metavar="INTEGER", help=text)
+def _sizes(name: str, text: str) -> Any:
+    return typer.Option(name, metavar="SIZES", help=text)
 
 
 def spot_command(
-    board: Annotated[str, typer.Option("--board", help="3 to 5 cards, such as 'QsJh2h7c'.")],
+    board: Annotated[str, typer.Option("--board", metavar="CARDS", help="3 to 5 cards, such as 'QsJh2h7c'.")],
     oop: Annotated[
         str, typer.Option("--oop", metavar="RANGE", help="Range of the first to act: '88+,AJs:0.5'.")
     ],
     ip: Annotated[str, typer.Option("--ip", metavar="RANGE", help="Range of the second to act.")],
-    pot: Annotated[float, _number("--pot", "Chips in the middle.")],
-    stack: Annotated[float | None, _number("--stack", "Chips behind of each player.")] = None,
+    pot: Annotated[float, number_option("--pot", "Chips in the middle.", above=0)],
+    stack: Annotated[float | None, number_option("--stack", "Chips behind of each player.", above=0)] = None,
     bets: Annotated[
         str | None,
-        typer.Option(
-            "--bets",
-            metavar="SIZES",
-            help="First bets of a round: '50%,a' ('a' all-in, 'none' no bet); '/' parts rounds. [50%,a]",
+        _sizes(
+            "--bets", "First bets of a round: '50%,a' ('a' all-in, 'none' no bet); '/' parts rounds. [50%,a]"
         ),
     ] = None,
     raises: Annotated[
         str | None,
-        typer.Option(
+        _sizes(
             "--raises",
-            metavar="SIZES",
-            help="Raises: a call plus this part of the pot after calling; "
+            "Raises: a call plus this part of the pot after calling; "
             "'/' parts rounds, '|' the first raise from the second. [60%,a]",
         ),
     ] = None,
-    ip_bets: Annotated[
-        str | None, typer.Option("--ip-bets", metavar="SIZES", help="First bets of IP, where they differ.")
-    ] = None,
-    ip_raises: Annotated[
-        str | None, typer.Option("--ip-raises", metavar="SIZES", help="Raises of IP, where they differ.")
-    ] = None,
+    ip_bets: Annotated[str | None, _sizes("--ip-bets", "First bets of IP, where they differ.")] = None,
+    ip_raises: Annotated[str | None, _sizes("--ip-raises", "Raises of IP, where they differ.")] = None,
     force_all_in: Annotated[
-        float, _number("--force-all-in", "A bet leaving less than this part of the pot is all-in.")
+        float, number_option("--force-all-in", "A bet leaving less than this part of the pot is all-in.", 0)
     ] = 0.0,
     limit: Annotated[
-        str | None,
-        typer.Option("--limit", metavar="SIZES", help="Limit spot: bet size in chips, '/' parts rounds."),
+        str | None, _sizes("--limit", "Limit spot: bet size in chips, '/' parts rounds.")
     ] = None,
     max_raises: Annotated[
-        int | None, _whole("--max-raises", "Bets and raises a round; in limit spots 4 without it.")
+        int | None, whole_option("--max-raises", "Bets and raises a round; in limit spots 4 without it.", 0)
     ] = None,
-    chip: Annotated[float | None, _number("--chip", "Round bets to multiples of this.")] = None,
-    iterations: Annotated[int, _whole("--iterations", "At most so many.")] = 1000,
+    chip: Annotated[
+        float | None, number_option("--chip", "Round bets to multiples of this.", above=0)
+    ] = None,
+    iterations: Iterations = None,
     until: Annotated[
         float | None,
         typer.Option(
@@ -97,11 +100,11 @@ def spot_command(
             help="Stop at this exploitability, such as '0.1%' of the pot.",
         ),
     ] = None,
-    time: Annotated[float | None, _number("--time", "Stop after so many seconds.")] = None,
+    time: Time = None,
     algorithm: Annotated[
-        str | None, typer.Option("--algorithm", help="cfr, cfr+, linear-cfr, dcfr or pcfr+. [dcfr]")
+        str | None, typer.Option("--algorithm", help="cfr, cfr+, linear-cfr, dcfr (the default) or pcfr+.")
     ] = None,
-    threads: Annotated[int | None, _whole("--threads", "Without it all cores for large spots.")] = None,
+    threads: Threads = None,
     show: Annotated[
         str, typer.Option("--show", metavar="BETTING", help="Decision to print, such as 'cr25' or 'cc/'.")
     ] = "",
@@ -113,8 +116,12 @@ def spot_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes."""
+    """Solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes.
+
+    It stops after 1,000 iterations where --iterations, --until and --time do not stop it before.
+    """
     from errai.runs.spot import DEFAULT_ALGORITHM, solve_spot_tree
+    from errai.strategy.spot import verify_decision
     from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
     betting = SpotBetting.of(
@@ -123,22 +130,33 @@ def spot_command(
         _by_position(bets, ip_bets, "bets"),
         _by_position(raises, ip_raises, "raises"),
         force_all_in,
-        None if limit is None else _limit_bets(limit),
+        None if limit is None else limit_bets(limit),
         max_raises,
         chip,
     )
     spot = build_spot_tree(board, (oop, ip), betting)
-    if not json:
-        _print_plan(spot)
-    with _progress(iterations) as report:
+    verify_decision(spot, show, show_board)
+    most = iterations if iterations is not None else DEFAULT_ITERATIONS
+    with Progress("nothing was saved") as progress:
+
+        def report(measured: "SpotMeasurement") -> None:
+            left = measured.seconds * (most - measured.iteration) / measured.iteration
+            left = left if time is None else min(left, max(0.0, time - measured.seconds))
+            text = (
+                f"iteration {measured.iteration:,}, exploitability {measured.exploitability_percent:.3g}% of "
+                f"the pot, at most {format_seconds(left)} to go"
+            )
+            progress.show(text, measured.seconds, measured.seconds + left)
+
         result = solve_spot_tree(
             spot,
-            iterations,
+            most,
             algorithm=algorithm or DEFAULT_ALGORITHM,
             until=until,
             seconds=time,
             num_threads=threads,
             report=report,
+            report_start=None if json else lambda: _print_plan(spot),
         )
     table = result.strategy(show, show_board)
     if json:
@@ -152,7 +170,7 @@ def _by_position(both: str | None, second: str | None, what: str) -> str | tuple
     if second is None:
         return both
     if both is None:
-        raise UsageError(f"--ip-{what} goes with --{what}, which is missing")
+        raise UsageError(f"--ip-{what} needs --{what}, which is missing")
     return both, second
 
 
@@ -172,30 +190,6 @@ def _print_plan(spot: "SpotTree") -> None:
         f"slots {spot.tree.num_slots:,}"
     )
     print(f"  memory for regrets and averages: {format_bytes(_memory(spot))}", flush=True)
-
-
-@contextmanager
-def _progress(iterations: int) -> Iterator[Callable[["SpotMeasurement"], None]]:
-    """Show a bar with the exploitability on a terminal; nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as bar:
-        task = bar.add_task("", total=iterations)
-
-        def report(measured: "SpotMeasurement") -> None:
-            text = f"exploitability {measured.exploitability_percent:.3g}% of the pot"
-            bar.update(task, completed=measured.iteration, description=text)
-
-        yield report
 
 
 def _print_result(result: "SpotResult") -> None:
@@ -244,7 +238,7 @@ def _as_json(result: "SpotResult", table: "SpotTable") -> dict[str, object]:
 
     return {
         "board": format_cards(spot.board),
-        "pot": float(spot.betting.pot),
+        "pot_chips": float(spot.betting.pot),
         "num_hands": [len(hands) for hands in spot.hands],
         "betting_nodes": spot.tree.betting.num_nodes,
         "slots": spot.tree.num_slots,
@@ -252,9 +246,18 @@ def _as_json(result: "SpotResult", table: "SpotTable") -> dict[str, object]:
         "algorithm": result.algorithm,
         "iterations": result.iterations,
         "seconds": result.measurements[-1].seconds,
-        "expected_values": list(result.expected_values),
-        "exploitability": result.exploitability,
-        "exploitability_percent": result.exploitability_percent,
+        "expected_values_chips": list(result.expected_values),
+        "exploitability_chips": result.exploitability,
+        "exploitability_percent_of_pot": result.exploitability_percent,
+        "measurements": [
+            {
+                "iteration": one.iteration,
+                "seconds": one.seconds,
+                "exploitability_chips": one.exploitability,
+                "exploitability_percent_of_pot": one.exploitability_percent,
+            }
+            for one in result.measurements
+        ],
         "strategy": {
             "betting": table.betting,
             "board": table.board,
@@ -264,7 +267,7 @@ def _as_json(result: "SpotResult", table: "SpotTable") -> dict[str, object]:
             "weights": table.weights.tolist(),
             "frequencies": table.frequencies.tolist(),
             "probabilities": table.probabilities.tolist(),
-            "expected_values": numbers(table.expected_values),
+            "expected_values_chips": numbers(table.expected_values),
             "equities": numbers(table.equities),
         },
     }

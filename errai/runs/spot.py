@@ -105,8 +105,12 @@ def solve_spot_tree(
     num_threads: int | None = None,
     measure_every: int | None = None,
     report: Callable[[SpotMeasurement], None] | None = None,
+    report_start: Callable[[], None] | None = None,
 ) -> SpotResult:
-    """Solve a spot whose tree is built; arguments as in `solve_spot`."""
+    """Solve a spot whose tree is built; arguments as in `solve_spot`.
+
+    `report_start` is called when everything has been checked and the memory taken, before any iteration.
+    """
     tree, pot = spot.tree, float(spot.betting.pot)
     unit = float(spot.betting.unit)
     if until is not None and not until > 0:
@@ -129,6 +133,8 @@ def solve_spot_tree(
     rule = configured_rule(algorithm, discount=discount)
     solver = Solver(tree, rule, dtype, num_threads)
     with closing(solver.walk) as walk:
+        if report_start is not None:
+            report_start()
         run_solver(solver, stop, measure_every, keep)
         tables = tree.layout.tables(solver.averages, solver.averages, solver.averages)
         values = [walk.mean_value(q, walk.walk_once(q, PLAY, tables, _NO_STEP)) for q in range(2)]

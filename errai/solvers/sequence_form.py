@@ -126,9 +126,9 @@ def solve_sequence_form(
         )
     matrix = form.payoff_matrix(weights)
     programme = Programme(matrix, form.constraints(0), form.constraints(1))
+    verify_memory(programme.size.memory_bytes, f"the linear programme ({programme.size})")
     if report is not None:
         report(programme.size)
-    verify_memory(programme.size.memory_bytes, f"the linear programme ({programme.size})")
     value, *plans = (solve_in_child if in_child else solve_programme)(programme)
     tables = [form.probabilities(q, plan) for q, plan in enumerate(plans)]
     return SequenceFormResult(

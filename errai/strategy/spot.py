@@ -236,7 +236,7 @@ class SpotResult:
             for r in range(1, round_index + 1):
                 same = (self._tree.cells.boards[r] == np.array([*own, *cards[:r]])).all(axis=1)
                 numbers += (int(links.round_board[r]) + np.flatnonzero(same)).tolist()
-        if len(numbers) != round_index + 1:
+        if len(cards) != round_index or len(numbers) != round_index + 1:
             raise UsageError(
                 f"'{board}' is not a board of the {self.spot.rounds[round_index]}: "
                 f"expected {round_index} new cards after '{format_cards(own)}'"
@@ -370,3 +370,10 @@ def format_chips(chips: float) -> str:
     '12.5'
     """
     return f"{chips:.4f}".rstrip("0").rstrip(".")
+
+
+def verify_decision(spot: SpotTree, betting: str, board: str) -> None:
+    """Refuse a decision that is not in a spot's tree, before it is solved; arguments as for `strategy`."""
+    nothing = np.zeros(0, dtype=np.float32)
+    unsolved = SpotResult(spot, "", (nothing, nothing), (0.0, 0.0), ())
+    unsolved._board_numbers(unsolved._find_node(betting), board)

@@ -8,10 +8,12 @@ game's symmetry, or a bucket.
 import re
 from dataclasses import dataclass
 
+from errai.abstraction.recipe import Method, parse_recipes
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules, rolls
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import RoundCount, TreePlan
@@ -22,6 +24,8 @@ BYTES_A_SLOT = 4
 """Regrets and averages are float32."""
 
 _BUCKETS = re.compile(r"\s*(?:(PR|IR)[\s:-]\s*)?([0-9]{1,15}(?:-[0-9]{1,15})*)\s*")
+_RECIPE = re.compile(r"\s*[A-Za-z]+-[A-Za-z]")
+"""How the name of an abstraction begins: recall and a method."""
 
 
 @dataclass(frozen=True)
@@ -142,19 +146,39 @@ def parse_buckets(text: str, num_rounds: int) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def buckets_of_recipe(name: str, rules: PokerRules) -> tuple[int, ...]:
+    """Return the buckets of each round of an abstraction, such as `IR-KE-KO 169-9000-9000-9000`.
+
+    Where a round recalls the one before it, its buckets multiply with those.
+    """
+    recipes = parse_recipes(name, rules)
+    if len(recipes) > 1:
+        raise UsageError(f"Expected one abstraction for both positions, not two: '{name}'")
+    numbers: list[int] = []
+    for r, one in enumerate(recipes[0].rounds):
+        own = Deals(rules).num_rows(r) if one.method is Method.CANONICAL else one.num_buckets
+        numbers.append(own * numbers[-1] if one.recall else own)
+    return tuple(numbers)
+
+
 def game_size(game: Game, menu: BetMenu | None = None, buckets: str | None = None) -> GameSize:
     """Count a game.
 
     Args:
         game: the game.
         menu: bet sizes of a no-limit game; without it every legal size counts.
-        buckets: an abstraction's buckets by round, as `parse_buckets` reads them.
+        buckets: an abstraction's name, or its buckets by round, as `parse_buckets` reads them.
     """
     if isinstance(game, BluffRules):
         if menu is not None or buckets is not None:
             raise UsageError(f"'{game.name}' is a dice game: bet menus and buckets do not apply to it")
         return _bluff_size(game)
-    by_round = parse_buckets(buckets, game.num_rounds) if buckets is not None else None
+    by_round = None
+    if buckets is not None:
+        names_methods = _RECIPE.match(buckets) is not None
+        by_round = (
+            buckets_of_recipe(buckets, game) if names_methods else parse_buckets(buckets, game.num_rounds)
+        )
     counts = betting_counts(game, menu)
     deals = Deals(game)
     rounds = []
@@ -162,11 +186,12 @@ def game_size(game: Game, menu: BetMenu | None = None, buckets: str | None = Non
         rows = deals.num_rows(r)
         if by_round is not None and by_round[r] > rows:
             raise UsageError(
-                f"{by_round[r]} buckets in round {r + 1} are too many: it has {rows:,} canonical hands"
+                f"{by_round[r]} buckets in {round_name(game, r)} are too many: "
+                f"it has {rows:,} canonical hands"
             )
         rounds.append(
             RoundSize(
-                name=f"round {r + 1}",
+                name=round_name(game, r),
                 betting=betting,
                 boards=deals.num_boards(r),
                 rows=rows,

@@ -123,6 +123,15 @@ class FeaturePlan:
                     f"{HISTOGRAMS}, {OCHS} or {OPPONENT_CLUSTERS}, or one of a round such as '{OCHS}-0'"
                 )
 
+    @staticmethod
+    def of(
+        rules: PokerRules, clusters: int | None = None, needed: Collection[str] | None = None
+    ) -> "FeaturePlan":
+        """Return a plan, by default with 8 opponent clusters, or with all classes of hole cards if fewer."""
+        if clusters is None:
+            clusters = min(DEFAULT_CLUSTERS, HandClasses(rules).size(0))
+        return FeaturePlan(rules, clusters, needed)
+
     @cached_property
     def classes(self) -> HandClasses:
         """The classes of hands."""

@@ -8,12 +8,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from errai.abstraction.features.build import build_features
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, FeaturePlan
-from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.load import load_abstraction
 from errai.abstraction.protocol import CardAbstraction, buckets_on_board
 from errai.abstraction.public.abstraction import PublicAbstraction
-from errai.abstraction.public.build import DEFAULT_BUCKETS, build_public_abstraction, verified_buckets
+from errai.abstraction.public.build import (
+    DEFAULT_BUCKETS,
+    NEEDED_FEATURES,
+    build_public_abstraction,
+    verified_buckets,
+)
 from errai.abstraction.public.clusters import (
     PublicClusters,
     cluster_public_boards,
@@ -71,7 +75,7 @@ def abstract_public(
     verify_clusters(Deals(rules).num_boards(special_round), public_clusters, seed, restarts)
     if out is not None:
         _verify_disk(Path(out), rules, special_round)
-    plan = FeaturePlan(rules, clusters or min(DEFAULT_CLUSTERS, HandClasses(rules).size(0)))
+    plan = FeaturePlan.of(rules, clusters, NEEDED_FEATURES)
     features = build_features(plan, num_threads, report)
     boards = cluster_boards(
         found, public_clusters, special_round, seed=seed, restarts=restarts, num_threads=num_threads

@@ -1,4 +1,4 @@
-"""Figures 4.4 and 4.5 of Johanson's thesis: how exploitable abstract strategies of [2-4] hold'em are.
+"""What figures 4.4 and 4.5 of THESIS are made of: how exploitable abstract strategies of [2-4] hold'em are.
 
 Two-round hold'em with four bets a round is small enough to be solved without an abstraction, so the price of
 one can be told exactly: both players abstracted (A-vs-A), and each position abstracted against an
@@ -16,7 +16,7 @@ k-means over hold'em's histograms 83.8 and 29.7, over this game's own OCHS 92.3 
 perfect-recall buckets are most likely percentiles of hold'em's E[HS2].
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,10 +29,16 @@ from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.recipe import parse_recipes
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.experiments.figure import Curves, Tell, points_to_measure
+from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
 from errai.tree.buckets import AbstractionPair, CardAbstraction
+
+GAME = "holdem-2-4"
+BOTH_ABSTRACTED = "A-vs-A"
+AGAINST_FULL = "A-vs-U"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +115,7 @@ def abstraction_curves(
     game: PokerRules,
     abstraction: CardAbstraction,
     points: Sequence[int],
-    tell: Callable[[str], None],
+    tell: Tell,
     num_threads: int | None = None,
 ) -> AbstractionCurves:
     """Solve a game by CFR+ with both positions abstracted, and with each against a full opponent.
@@ -118,7 +124,7 @@ def abstraction_curves(
         game: the game.
         abstraction: of both positions.
         points: iterations after which to measure.
-        tell: called with a line of progress after each.
+        tell: whom to tell after each.
         num_threads: as for `solve`.
     """
     tree = PublicTree.of(game)
@@ -135,7 +141,7 @@ def abstraction_curves(
             solver.run(point - solver.iteration)
             first, second = solver.measure().exploitability.best_response_values
             values.append((first / game.big_blind * 1000, second / game.big_blind * 1000))
-            tell(f"{abstraction.name}, {seating}: iteration {point:,} of {points[-1]:,}")
+            tell(f"{abstraction.name}, {seating}", point, points[-1])
         found.append(values)
     both, first_half, second_half = found
     # A best response to an abstracted position sits opposite to it.
@@ -143,3 +149,35 @@ def abstraction_curves(
         [(first + second) / 2 for first, second in both],
         [(of[0] + to[1]) / 2 for of, to in zip(second_half, first_half, strict=True)],
     )
+
+
+def abstracted_curves(
+    bucketings: Sequence[tuple[str, str]], iterations: int, seed: int, tell: Tell
+) -> Curves:
+    """Solve [2-4] hold'em with some abstractions; those that need hold'em's features only where they are.
+
+    Args:
+        bucketings: recipe, and the game whose features decide; empty for [2-4] hold'em itself.
+        iterations: of each solution.
+        seed: of the clustering.
+        tell: whom to tell.
+    """
+    game = load_game(GAME)
+    assert isinstance(game, PokerRules)
+    points = points_to_measure(iterations)
+    values: dict[str, Sequence[float]] = {}
+    left_out = []
+    for recipe, features_of in bucketings:
+        rules = load_game(features_of) if features_of else game
+        assert isinstance(rules, PokerRules)
+        if features_of and not FeaturePlan(rules).is_complete():
+            left_out.append(
+                f"'{recipe}' is left out: it needs the features of {features_of}, which "
+                f"'errai abstract features {features_of}' builds"
+            )
+            continue
+        abstraction = build_for(game, recipe, rules, seed)
+        found = abstraction_curves(game, abstraction, points, tell)
+        values[f"{abstraction.name}, {BOTH_ABSTRACTED}"] = found.both
+        values[f"{abstraction.name}, {AGAINST_FULL}"] = found.against_full
+    return Curves(points, values, tuple(left_out))

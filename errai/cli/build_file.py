@@ -1,0 +1,209 @@
+"""What `errai abstract build` is to build: from options, from a TOML file, or from the note of a build begun.
+
+A file says the same as the options:
+
+    game = "limit-holdem"
+    name = "IR-KE-KO 169-200-200-200"   # or: players = [NAME, NAME]; or a table [[rounds]] for each round
+    out = "abstractions/ir200"
+    seed = 0                            # and restarts, iterations, sample, passes, clusters
+
+    [[rounds]]
+    method = "KE"
+    buckets = 200
+    recall = false
+
+What is given as an option goes before what stands in the file. While a build is under way, its folder has a
+note with which `--resume` goes on.
+"""
+
+import json
+import re
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from errai.errors import UsageError
+
+DEFAULT_GAME = "limit-holdem"
+NOTE_NAME = ".build.json"
+
+_BUCKETS = re.compile(r"[0-9]+(?:x[0-9]+)?|C", re.IGNORECASE)
+_EXPECTED = {
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "string_type": "text",
+    "model_type": "a table",
+    "too_short": "a list of two names",
+    "too_long": "a list of two names",
+}
+"""What is expected, by pydantic's name of an error."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """What is to be built; what is None is left to the builder.
+
+    Attributes:
+        game: name of a game or path of a game file.
+        name: the abstraction's.
+        out: the folder to build in.
+        seed: of everything random.
+        restarts: k-means runs of which the best is kept.
+        iterations: Lloyd steps of a run.
+        sample: rows that k-means trains on first.
+        passes: Lloyd steps over all rows after that.
+        clusters: of opponent hands.
+    """
+
+    game: str
+    name: str
+    out: str | None = None
+    seed: int | None = None
+    restarts: int | None = None
+    iterations: int | None = None
+    sample: int | None = None
+    passes: int | None = None
+    clusters: int | None = None
+
+
+def wanted_build(given: dict[str, Any], config: str | None) -> Build:
+    """Return what options and a file describe.
+
+    Args:
+        given: the options that were given, by their names.
+        config: the file's path.
+    """
+    wanted = (read_build_file(config) if config is not None else {}) | given
+    if "name" not in wanted:
+        raise UsageError("Missing an abstraction's name such as 'IR-KE-KO 169-200-200-200', or --config FILE")
+    return Build(**({"game": DEFAULT_GAME} | wanted))
+
+
+def noted_build(given: dict[str, Any], config: str | None) -> Build:
+    """Return the build that was begun in --out."""
+    if "out" not in given:
+        raise UsageError("--resume needs --out, the folder of the build to go on with")
+    others = [key for key in given if key != "out"] + (["config"] if config is not None else [])
+    if others:
+        name = "NAME" if others[0] == "name" else f"--{others[0]}"
+        raise UsageError(f"{name} cannot be used with --resume, which goes on as the build was begun")
+    folder = Path(given["out"])
+    noted = _read_note(folder)
+    if noted is None:
+        raise UsageError(f"--resume found no unfinished build in '{folder}'")
+    return Build(**noted)
+
+
+def write_note(folder: Path, build: Build) -> None:
+    """Note in a folder what is being built there."""
+    from errai.array_file import write_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / NOTE_NAME, json.dumps(asdict(build)))
+
+
+def verify_folder(folder: Path, build: Build) -> None:
+    """Refuse a folder in which another abstraction is, finished or not."""
+    from errai.abstraction.abstraction import MANIFEST_NAME
+
+    if (folder / MANIFEST_NAME).exists():
+        raise UsageError(f"'{folder}' holds an abstraction already: --out must name another folder")
+    noted = _read_note(folder)
+    is_begun = any(folder.glob(".*.round")) if folder.is_dir() else False
+    if noted is not None and is_begun and noted != asdict(build):
+        raise UsageError(
+            f"'{folder}' holds an unfinished build of something else, '{noted['name']}': go on with it by "
+            f"--resume --out {folder}, or give another --out"
+        )
+
+
+def _read_note(folder: Path) -> dict[str, Any] | None:
+    """Return what is being built in a folder; None where nothing is."""
+    try:
+        noted = json.loads((folder / NOTE_NAME).read_text())
+        return asdict(Build(**noted | {"out": str(folder)}))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def read_build_file(path: str) -> dict[str, Any]:
+    """Read a TOML file; an abstraction described in another way becomes its `name`."""
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+    class Section(BaseModel):
+        """Nothing unknown, nothing converted."""
+
+        model_config = ConfigDict(extra="forbid", strict=True)
+
+    class RoundSection(Section):
+        method: str
+        buckets: str = "C"
+        recall: bool = False
+
+        @field_validator("buckets", mode="before")
+        @classmethod
+        def _as_text(cls, value: Any) -> str:
+            text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+            if not _BUCKETS.fullmatch(text):
+                raise ValueError("a whole number, or text such as '5x2'")
+            return text
+
+    class BuildFile(Section):
+        game: str | None = None
+        name: str | None = None
+        out: str | None = None
+        players: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+        rounds: Annotated[list[RoundSection], Field(min_length=1)] | None = None
+        seed: Annotated[int, Field(ge=0)] | None = None
+        restarts: Annotated[int, Field(ge=1)] | None = None
+        iterations: Annotated[int, Field(ge=1)] | None = None
+        sample: Annotated[int, Field(ge=1)] | None = None
+        passes: Annotated[int, Field(ge=0)] | None = None
+        clusters: Annotated[int, Field(ge=1)] | None = None
+
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{path}' is not a TOML file: {error}") from None
+    try:
+        read = BuildFile.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        is_of_round = first["loc"][0] == "rounds" and len(first["loc"]) > 2
+        keys = RoundSection.model_fields if is_of_round else BuildFile.model_fields
+        raise UsageError(f"Invalid '{path}': {_told(first, list(keys))}") from None
+    described = [key for key in ("name", "players", "rounds") if getattr(read, key) is not None]
+    if len(described) > 1:
+        raise UsageError(f"Invalid '{path}': it has both {' and '.join(described)}, where one is expected")
+    given = read.model_dump(exclude_none=True, exclude={"players", "rounds"})
+    if read.players is not None:
+        given["name"] = " / ".join(read.players)
+    if read.rounds is not None:
+        for number, one in enumerate(read.rounds, 1):
+            if one.buckets == "C" and one.method.upper() != "C":
+                raise UsageError(f"Invalid '{path}': rounds, entry {number}: buckets is missing")
+        letters = "".join("P" if one.recall else "I" for one in read.rounds)
+        methods, sizes = ("-".join(getattr(one, key) for one in read.rounds) for key in ("method", "buckets"))
+        given["name"] = f"{letters}-{methods} {sizes}"
+    return given
+
+
+def _told(error: Any, keys: list[str]) -> str:
+    """Tell a mistake that pydantic has found: where, what is there, what is expected."""
+    *where, last = error["loc"]
+    entries = [f"{part}, entry {where[i + 1] + 1}: " for i, part in enumerate(where) if part == "rounds"]
+    place, kind = "".join(entries), error["type"]
+    if kind == "extra_forbidden":
+        return f"{place}unknown key '{last}', expected {', '.join(keys)}"
+    if kind == "missing":
+        return f"{place}{last} is missing"
+    if kind == "greater_than_equal":
+        return f"{place}{last} must be {error['ctx']['ge']} or more, not {error['input']}"
+    expected = error["ctx"]["error"] if kind == "value_error" else _EXPECTED.get(kind, error["msg"].lower())
+    shown = json.dumps(error["input"], default=str)
+    if isinstance(last, int):
+        last = where[-1] if where else last
+    return f"{place}{last} must be {expected}, not {shown}"

@@ -1,0 +1,27 @@
+"""CEP figure 1a: regret matching and regret matching+, averages with constant and with linear weights."""
+
+from errai.experiments.figure import Curves, Figure, Tell
+from errai.experiments.rhode_island import convergence, crossings_without_numbers
+from errai.solvers.update_rules import FactorRule, UpdateRule
+
+RULES: dict[str, UpdateRule] = {
+    "RM, constant (CFR)": FactorRule(),
+    "RM, linear": FactorRule(average_power=1.0),
+    "RM+, constant": FactorRule(floor=True),
+    "RM+, linear (CFR+)": FactorRule(floor=True, average_power=1.0),
+}
+
+
+def draw(iterations: int, seed: int, tell: Tell) -> Curves:
+    """Make the curves; nothing is random."""
+    return convergence(RULES, iterations, tell, current=False)
+
+
+FIGURE = Figure(
+    "Rhode Island hold'em: regret matching and weighting",
+    "mbb/g",
+    2000,
+    draw,
+    crossings=crossings_without_numbers(list(RULES)),
+    claims=(("RM+, constant", "RM, constant (CFR)"), ("RM+, linear (CFR+)", "RM+, constant")),
+)

@@ -1,0 +1,152 @@
+"""What a figure of a paper is: how its curves are made, and what the paper says of them."""
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from errai.runs.plot import plot_curves
+
+POINTS_A_DECADE = 12
+
+Tell = Callable[[str, int, int], None]
+"""Called with what is being done, steps done and steps in all."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a figure shows.
+
+    Attributes:
+        iterations: [point].
+        values: [point] exploitability, by name of the curve.
+        left_out: curves that could not be made here, and why; a sentence each.
+    """
+
+    iterations: Sequence[int]
+    values: dict[str, Sequence[float]]
+    left_out: tuple[str, ...] = ()
+
+    def first_at(self, curve: str, target: float) -> int | None:
+        """Return the first measured iteration at which a curve is at most `target`."""
+        pairs = zip(self.iterations, self.values[curve], strict=True)
+        return next((iteration for iteration, value in pairs if value <= target), None)
+
+    def write_csv(self, path: Path) -> None:
+        """Write the curves, a row for each measured iteration."""
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["iteration", *self.values])
+            writer.writerows(zip(self.iterations, *self.values.values(), strict=True))
+
+
+class PublishedCrossing(NamedTuple):
+    """Where a curve reaches a value, as published.
+
+    Attributes:
+        curve: its name.
+        target: the value.
+        iteration: the first at which it is reached; None where the paper's curve does not reach it.
+        is_printed: whether the paper prints a number at all.
+    """
+
+    curve: str
+    target: float
+    iteration: int | None = None
+    is_printed: bool = True
+
+
+@dataclass(frozen=True)
+class Figure:
+    """How a figure is made and what the paper says of it.
+
+    Attributes:
+        title: what it shows.
+        unit: of exploitability, as told.
+        iterations: as many as the paper has.
+        draw: iterations, seed and whom to tell to curves.
+        crossings: where curves reach certain values.
+        claims: curve, another curve that the paper has above it at the end.
+        ends: end of a curve's name, published value at the end.
+    """
+
+    title: str
+    unit: str
+    iterations: int
+    draw: Callable[[int, int, Tell], Curves]
+    crossings: tuple[PublishedCrossing, ...] = ()
+    claims: tuple[tuple[str, str], ...] = ()
+    ends: tuple[tuple[str, float], ...] = ()
+
+
+class Crossing(NamedTuple):
+    """Where a curve reaches a value, here and as published."""
+
+    published: PublishedCrossing
+    iteration: int | None
+
+
+class End(NamedTuple):
+    """Where a curve ends, here and as published."""
+
+    curve: str
+    value: float
+    published: float
+
+
+class Claim(NamedTuple):
+    """That a curve ends below another one, as published, and whether it does here."""
+
+    below: str
+    above: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A figure made again, beside the published one.
+
+    Attributes:
+        curves: as made here.
+        crossings: one for each of the figure's.
+        ends: one for each curve whose end is published.
+        claims: one for each of the figure's.
+    """
+
+    curves: Curves
+    crossings: tuple[Crossing, ...]
+    ends: tuple[End, ...]
+    claims: tuple[Claim, ...]
+
+
+def compare(figure: Figure, curves: Curves) -> Comparison:
+    """Lay curves beside what the paper says of them."""
+    values = curves.values
+    return Comparison(
+        curves,
+        tuple(Crossing(one, curves.first_at(one.curve, one.target)) for one in figure.crossings),
+        tuple(
+            End(curve, values[curve][-1], published)
+            for curve in values
+            for suffix, published in figure.ends
+            if curve.endswith(suffix)
+        ),
+        tuple(Claim(low, high, values[low][-1] < values[high][-1]) for low, high in figure.claims),
+    )
+
+
+def draw_picture(figure: Figure, curves: Curves, path: Path) -> None:
+    """Draw the curves on two logarithmic axes."""
+    points = {curve: (curves.iterations, values) for curve, values in curves.values.items()}
+    plot_curves(points, path, figure.title, f"exploitability ({figure.unit})")
+
+
+def points_to_measure(iterations: int) -> list[int]:
+    """Return the iterations to measure, evenly on a logarithmic axis, the last one included.
+
+    >>> points_to_measure(10)
+    [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    """
+    grid = {round(10 ** (k / POINTS_A_DECADE)) for k in range(POINTS_A_DECADE * 10)}
+    return sorted({point for point in grid if point < iterations} | {iterations})

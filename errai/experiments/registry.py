@@ -1,0 +1,27 @@
+"""Which figures there are. Names alone are here at once; a figure is imported when it is asked for."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from errai.errors import UsageError
+
+if TYPE_CHECKING:
+    from errai.experiments.figure import Figure
+
+FIGURES = {
+    "cepheus-figure-1a": "cepheus_figure_1a",
+    "cepheus-figure-1b": "cepheus_figure_1b",
+    "cepheus-figure-2a": "cepheus_figure_2a",
+    "cepheus-figure-2b": "cepheus_figure_2b",
+    "thesis-figure-4.4": "thesis_figure_4_4",
+    "thesis-figure-4.5": "thesis_figure_4_5",
+}
+"""Name of a figure, and the module that makes it."""
+
+
+def find_figure(name: str) -> "Figure":
+    """Return a figure by its name."""
+    if name not in FIGURES:
+        raise UsageError(f"Unknown figure '{name}': expected one of {', '.join(FIGURES)}")
+    figure: Figure = import_module(f"errai.experiments.{FIGURES[name]}").FIGURE
+    return figure

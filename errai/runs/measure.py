@@ -1,0 +1,132 @@
+"""A strategy by name or file, ready to be measured exactly: at once, or sub-game by sub-game.
+
+Simple agents (`always-call`, `half`, ...) play any game and need its name; saved strategies know theirs. A
+game whose hands do not fit into memory, and a strategy that is kept in buckets, are measured sub-game by
+sub-game.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
+from errai.games.bluff import BluffRules
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
+from errai.memory import num_cores
+from errai.response.estimate import (
+    Estimate,
+    estimate_by_subgames,
+    estimate_exploitability,
+    goes_by_subgames,
+)
+from errai.response.exploitability import exploitability
+from errai.response.results import Exploitability
+from errai.response.subgames import exploitability_by_subgames
+from errai.runs.folder import load_strategy, saved_game
+from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.played import Play
+from errai.strategy.simple import SIMPLE_RULES, simple_plays, simple_strategy
+from errai.strategy.strategy import Strategy
+from errai.tree.bet_menu import BetMenu
+
+
+@dataclass(frozen=True, eq=False)
+class Measurable:
+    """What is to be measured.
+
+    Attributes:
+        name: as it was given.
+        rules: its game.
+        menu: bet sizes of a no-limit game.
+        payoffs: other payoffs than its own, as text.
+        agents: simple agents by position; empty for a saved strategy.
+        keep: where the results of sub-games are kept, None for nowhere.
+    """
+
+    name: str
+    rules: PokerRules
+    menu: BetMenu | None
+    payoffs: str | None
+    agents: tuple[str, ...]
+    keep: Path | None
+
+    @cached_property
+    def saved(self) -> Strategy | BucketStrategy | None:
+        """The strategy that was saved, verified; None for simple agents."""
+        return None if self.agents else load_strategy(self.name, verify=True)
+
+    @cached_property
+    def _must_go_by_subgames(self) -> bool:
+        return self.keep is not None or goes_by_subgames(self.rules, self.menu)
+
+    def estimate(self, num_threads: int | None = None) -> Estimate:
+        """Return how long it would take here, and how much memory; a small strategy is not even read."""
+        if not self._must_go_by_subgames:
+            return estimate_exploitability(self.rules, self.menu)
+        return estimate_by_subgames(*self._played(), num_threads)
+
+    def exploitability(
+        self, num_threads: int | None = None, report: Callable[[int, int], None] | None = None
+    ) -> Exploitability:
+        """Measure.
+
+        Args:
+            num_threads: all cores, for large games, without it.
+            report: called with boards done and boards in all, where it goes sub-game by sub-game.
+        """
+        if self._must_go_by_subgames or isinstance(self.saved, BucketStrategy):
+            tree, plays = self._played()
+            return exploitability_by_subgames(tree, plays, num_threads or num_cores(), self.keep, report)
+        strategy = self.saved
+        if strategy is None:
+            strategy = simple_strategy(self.rules, self.agents[0], self.menu, self.agents[-1])
+        return exploitability(strategy, self.payoffs, num_threads=num_threads)
+
+    def _played(self) -> tuple[PublicTree, tuple[Play, Play]]:
+        if self.saved is None:
+            tree = PublicTree.of(self.rules, self.menu, self.payoffs)
+            return tree, simple_plays(tree, self.agents[0], self.agents[-1])
+        tree = self.saved.tree if self.payoffs is None else self.saved.tree.under(self.payoffs)
+        return tree, self.saved.plays
+
+
+def find_measurable(
+    name: str,
+    game: str | None = None,
+    menu: BetMenu | None = None,
+    payoffs: str | None = None,
+    keep: str | Path | None = None,
+) -> Measurable:
+    """Return what a name or a path stands for.
+
+    Args:
+        name: a saved strategy or run, a simple agent, or two of these with `/` between them.
+        game: the game that simple agents play.
+        menu: bet sizes in it.
+        payoffs: other payoffs than the strategy's own.
+        keep: a folder to keep the results of sub-games in.
+    """
+    agents = tuple(name.split("/"))
+    kept = Path(keep) if keep is not None else None
+    if len(agents) <= 2 and all(agent in SIMPLE_RULES for agent in agents):
+        if game is None:
+            raise UsageError(f"'{name}' plays any game: --game must say which")
+        return Measurable(name, _cards_only(load_game(game)), menu, payoffs, agents, kept)
+    if not Path(name).exists():
+        raise UsageError(
+            f"Expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
+            f"'{name}' is neither"
+        )
+    if game is not None or menu is not None:
+        raise UsageError(f"--game and --bets need a simple agent, and '{name}' is a file or folder")
+    rules, own_menu = saved_game(name)
+    return Measurable(name, _cards_only(rules), own_menu, payoffs, (), kept)
+
+
+def _cards_only(rules: PokerRules | BluffRules) -> PokerRules:
+    if isinstance(rules, BluffRules):
+        raise UsageError(f"'{rules.name}' is a dice game: only games of cards can be measured")
+    return rules
