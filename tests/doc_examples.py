@@ -42,7 +42,7 @@ FENCE = "```"
 PROMPT = "$ "
 RELATIVE_TOLERANCE = 0.01
 
-_UNIT = r"(?:ns|µs|ms|s|min|h|d)\b"
+_UNIT = r"(?:ns|µs|ms|s|min|h|d|minutes?|hours?|days?|years?)\b"
 _TIME = rf"\d[\d.,]* ?{_UNIT}(?: \d[\d.,]* ?{_UNIT})*"
 _THREADS = r"\d+ threads?\b"
 _DECIMAL = r"\d[\d,]*\.\d+(?:[eE][-+]?\d+)?"
