@@ -25,7 +25,9 @@ from doc_examples import (
 import errai
 
 DOCUMENTS = {str(path.relative_to(ROOT)): path for path in documents()}
-WITH_EXAMPLES = [name for name, path in DOCUMENTS.items() if find_examples(path.read_text())]
+WITH_EXAMPLES = [
+    name for name, path in DOCUMENTS.items() if find_examples(path.read_text()) or "![" in path.read_text()
+]
 GUIDES = ["researcher", "bot_builder", "student", "large_machine"]
 
 # The documents
@@ -122,8 +124,10 @@ def test_site_builds_without_warnings_and_fetches_nothing(tmp_path: Path) -> Non
         ("12 rows", "12 rows", True),
         ("12 rows", "13 rows", False),
         ("1,200", "1,201", False),
-        ("0.500", "0.504", True),
-        ("0.500", "0.506", False),
+        ("0.500", "0.524", True),
+        ("0.500", "0.530", False),
+        ("100 iterations", "104 iterations", True),
+        ("100 iterations", "110 iterations", False),
         ("0.3", "0.4", True),
         ("0.3", "0.5", False),
         ("1.5e-07", "1.51e-07", True),
@@ -136,6 +140,9 @@ def test_site_builds_without_warnings_and_fetches_nothing(tmp_path: Path) -> Non
         ("a b", "a\nb", False),
         ("a\n\nb", "a\nb", True),
         ("a+b", "aab", False),
+        ("n  seconds\n-  -------\n1      0.1", "n  seconds\n-  -------\n1     25.0", True),
+        ("n  seconds\n-  -------\n1      0.1", "n  seconds\n-  -------\n2      0.1", False),
+        ("n  distance\n-  --------\n1       0.1", "n  distance\n-  --------\n1      25.0", False),
     ],
 )
 def test_what_agrees(shown: str, actual: str, same: bool) -> None:
@@ -208,6 +215,19 @@ def test_a_command_must_end_as_shown(tmp_path: Path) -> None:
     assert session.run(refusal).startswith("errai: ")
     with pytest.raises(ExampleError, match="ends with status 0"):
         session.run(Example("console", "errai --version", "errai: ...", 0, 0))
+
+
+def test_pictures_are_drawn_by_examples(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ mkdir x; echo new > x/one.png\n```\n![One](one.png)\n")
+    (tmp_path / "one.png").write_text("old\n")
+    list(run_document(page))
+    assert (tmp_path / "one.png").read_text() == "old\n"
+    list(run_document(page, keep_pictures=True))
+    assert (tmp_path / "one.png").read_text() == "new\n"
+    page.write_text("![Two](two.png)\n")
+    with pytest.raises(ExampleError, match=r"draws the picture two\.png"):
+        list(run_document(page))
 
 
 def test_names_of_folders_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
