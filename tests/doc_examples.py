@@ -15,7 +15,8 @@ All examples of a document run in order in one temporary folder. What is shown a
 - `...` stands for any text, several lines of it, too, as in doctest;
 - a number with a decimal point, or of iterations, is within 5% (processors add in different orders), other
   integers are exact;
-- times (`1.5 s`, `2.5 hours`, a table's column `seconds`) and numbers of threads are whatever they are;
+- times (`1.5 s`, `2.5 hours`, a table's column `seconds`), numbers of threads and what is free of memory or
+  disk (`9.5 GiB are free`) are whatever they are;
 - runs of spaces have any length.
 
 `--update` replaces the outputs that no longer agree and leaves the others alone. An output whose last line is
@@ -49,10 +50,11 @@ RELATIVE_TOLERANCE = 0.05
 
 _UNIT = r"(?:ns|µs|ms|s|min|h|d|minutes?|hours?|days?|years?)\b"
 _TIME = rf"\d[\d.,]* ?{_UNIT}(?: \d[\d.,]* ?{_UNIT})*"
+_FREE = r"\d[\d.,]* (?:bytes|[KMGTP]iB)(?= (?:(?:that )?(?:are|is) )?(?:free|available))"
 _THREADS = r"\d+ threads?\b"
 _ROUGH = r"\d[\d,]*\.\d+(?:[eE][-+]?\d+)?|\d[\d,]*(?= iterations)"
 _SPECIAL = re.compile(
-    rf"(?P<any>\.\.\.)|(?P<time>{_TIME})|(?P<threads>{_THREADS})|(?P<rough>{_ROUGH})|(?P<space>\s+)"
+    rf"(?P<any>\.\.\.)|(?P<time>{_TIME})|(?P<free>{_FREE})|(?P<threads>{_THREADS})|(?P<rough>{_ROUGH})|(?P<space>\s+)"
 )
 _ANY_NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 
@@ -137,6 +139,8 @@ def agrees(shown: str, actual: str) -> bool:
             pattern.append(r"[\s\S]*?")
         elif special["time"]:
             pattern.append(_TIME)
+        elif special["free"]:
+            pattern.append(_FREE)
         elif special["threads"]:
             pattern.append(_THREADS)
         elif special["rough"]:
