@@ -85,6 +85,13 @@ def test_reference_has_every_public_name() -> None:
         assert name == "__version__" or f"::: errai.{name}\n" in page, name
 
 
+def test_files_of_algorithms_exist() -> None:
+    named = re.findall(r"`([\w/]+\.py)`", DOCUMENTS["docs/algorithms.md"].read_text())
+    assert len(named) > 40
+    for file in named:
+        assert (ROOT / "errai" / file).is_file(), file
+
+
 def test_navigation_has_every_page() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     for page in sorted((ROOT / "docs").rglob("*.md")):
@@ -144,6 +151,7 @@ def test_site_builds_without_warnings_and_fetches_nothing(tmp_path: Path) -> Non
         ("a+b", "aab", False),
         ("n  seconds\n-  -------\n1      0.1", "n  seconds\n-  -------\n1     25.0", True),
         ("n  seconds\n-  -------\n1      0.1", "n  seconds\n-  -------\n2      0.1", False),
+        ("n  seconds\n-  -------\n1      0.1\nno x12", "n  seconds\n-  -------\n1      0.1\nno x13", False),
         ("n  distance\n-  --------\n1       0.1", "n  distance\n-  --------\n1      25.0", False),
     ],
 )
