@@ -18,7 +18,7 @@ WITHOUT_JIT := tests/test_boards.py tests/test_bucket_rows.py tests/test_cells.p
   tests/test_shards.py tests/test_subgame_layout.py tests/test_terminal.py tests/test_traversal.py \
   tests/test_update_rules.py
 
-.PHONY: demo test test-all prove bench clean
+.PHONY: demo test test-all prove bench docs docs-update clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
@@ -50,8 +50,16 @@ prove: $(VENV)/.ready-dev
 bench: $(VENV)/.ready-dev
 	$(BIN)/python -m benchmarks
 
+# NO_MKDOCS_2_WARNING: Material's notice about a future MkDocs, which constraints.txt keeps away.
+docs: $(VENV)/.ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open site/index.html"
+
+docs-update: $(VENV)/.ready-dev
+	$(BIN)/python -m tests.doc_examples --update
+
 clean:
-	rm -rf $(VENV) $(VENV)-3.* build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(VENV)-3.* site build dist .mypy_cache .ruff_cache .pytest_cache
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -65,4 +73,8 @@ $(VENV)/.ready: $(VENV)/.made pyproject.toml constraints.txt
 
 $(VENV)/.ready-dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ $(VENV)/.ready
+
+$(VENV)/.ready-docs: $(VENV)/.made pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -e '.[docs]'
 	@touch $@ $(VENV)/.ready

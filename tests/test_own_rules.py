@@ -1,8 +1,6 @@
 """Rules of one's own: what the documentation shows, refusals, and runs that are saved and resumed."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,14 +37,7 @@ def assert_same_tables(one: Solver, other: Solver, names: tuple[str, ...]) -> No
             assert first.tobytes() == second.tobytes()
 
 
-# What the documentation shows
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_programs_of_the_documentation_run(program: str) -> None:
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert 0 < float(done.stdout.removesuffix(" mbb/g\n")) < 5
+# What the documentation shows; tests/test_docs.py runs it
 
 
 def test_a_rule_takes_about_twenty_lines() -> None:

@@ -110,7 +110,7 @@ def test_abstracted_holdem_is_as_exploitable_as_published(
     """Johanson 2016: 144 and 81 mbb/g in figure 4.4, 103 and 25 in figure 4.5.
 
     How hands were bucketed is not published; by hold'em's features three of the four come within 10% (4.4)
-    and 20% (4.5). Why the fourth, imperfect recall with both abstracted, is lower: docs/algorithms.md.
+    and 20% (4.5). Why the fourth, imperfect recall with both abstracted, is lower: docs/findings.md.
     """
     game, hold_em = load_game("holdem-2-4"), load_game("limit-holdem")
     assert isinstance(game, PokerRules)
