@@ -18,7 +18,7 @@ from errai.tree.bluff_tree import bluff_round_count, build_bluff_tree, build_spl
 def assert_as_naive(dice: tuple[int, int]) -> None:
     """Compare every array with the nested tree of ascending bids."""
     tree = build_bluff_tree(dice)
-    root = naive_bluff_tree(num_bids(dice))
+    root = naive_bluff_tree(bluff_tree.num_bids(dice))  # type: ignore[attr-defined]
     for name, expected in naive_arrays(root).items():
         assert getattr(tree, name).tolist() == expected, name
     (counts,) = naive_round_counts(root, 1)

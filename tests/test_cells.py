@@ -370,7 +370,9 @@ def test_hands_are_found_on_dealt_boards(rules: PokerRules, data: st.DataObject)
 
 def test_a_hand_that_nobody_holds_is_refused() -> None:
     cells = game_cells(poker("leduc"))
-    with pytest.raises(UsageError, match=r"player 1 cannot hold the cards \[38\] at board 1: open cards"):
+    with pytest.raises(
+        UsageError, match=r"player 1 cannot hold the cards \[38\] at board 1: expected open cards"
+    ):
         cells.find_cell(1, 1, [38])
 
 

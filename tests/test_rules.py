@@ -128,6 +128,11 @@ def test_hands_and_boards_that_do_not_fit(game: str, deal: tuple[Any, ...], sent
         rules.parse_deal(*deal)
 
 
+def test_a_board_belongs_to_the_last_round_that_has_it() -> None:
+    assert [LIMIT.round_of_board(number) for number in (0, 3, 4, 5)] == [0, 1, 2, 3]
+    assert replace(LIMIT, num_board_cards=(0, 3, 0, 2)).round_of_board(3) == 2
+
+
 def test_a_board_alone_must_fit_too() -> None:
     with pytest.raises(UsageError, match="'A72' gives the rank A without a suit"):
         LIMIT.parse_board("A72")
