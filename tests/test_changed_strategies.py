@@ -68,7 +68,8 @@ def filled(tree: PublicTree, seed: int) -> Strategy:
 def test_nothing_else_changes() -> None:
     before = filled(PublicTree.of("leduc"), 1)
     kept = [table.copy() for table in before.tables]
-    after = before.changed({("crc/", "Js", "Qh"): [0.25, 0.75], ("cr", "K"): {"c": 1}})
+    changes = {("crc/", "Js", "Qh"): [0.25, 0.75], ("cr", "K"): {"c": 1}, ("c", "Q"): [1, 0]}
+    after = before.changed(changes)  # type: ignore[arg-type]
     assert all((table == copy).all() for table, copy in zip(before.tables, kept, strict=True))
     old, new = list(before.information_sets()), list(after.information_sets())
     differing = [
@@ -76,7 +77,11 @@ def test_nothing_else_changes() -> None:
         for one, other in zip(new, old, strict=True)
         if one != other
     ]
-    assert differing == [("cr", "K", "", (0.0, 1.0, 0.0)), ("crc/", "J", "Q", (0.25, 0.75))]
+    assert differing == [
+        ("c", "Q", "", (1.0, 0.0)),  # of position 1, the others of position 0
+        ("cr", "K", "", (0.0, 1.0, 0.0)),
+        ("crc/", "J", "Q", (0.25, 0.75)),
+    ]
     assert after.probabilities("crc/", "Jh", "Qs") == {"c": 0.25, "r": 0.75}
 
 
@@ -86,10 +91,15 @@ def test_all_hands_of_a_bucket_change_together() -> None:
     after = before.changed({("cc/", "J", "K"): [0, 1]})
     assert after.probabilities("cc/", "Q", "K") == {"c": 0.0, "r": 1.0}
     assert after.probabilities("cc/", "K", "K") == before.probabilities("cc/", "K", "K")
+    kings = before.changed({("cc/", "K", "Q"): [0, 1]})
+    assert kings.probabilities("cc/", "K", "J") == {"c": 0.0, "r": 1.0}
+    assert kings.probabilities("cc/", "J", "Q") == before.probabilities("cc/", "J", "Q")
     alone = before.unabstracted().changed({("cc/", "J", "K"): [0, 1]})
     assert alone.probabilities("cc/", "Q", "K") == before.probabilities("cc/", "Q", "K")
     with pytest.raises(UsageError, match="are one information set"):
         before.changed({("cc/", "J", "K"): [0, 1], ("cc/", "Q", "K"): [1, 0]})
+    with pytest.raises(UsageError, match="are one information set"):
+        before.changed({("cc/", "K", "J"): [0, 1], ("cc/", "K", "Q"): [1, 0]})
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from errai.engine.section import PLAY
 from errai.errors import UsageError
-from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.solvers.solve import (
+    Measurement,
+    Solver,
+    StopRule,
+    configured_rule,
+    run_solver,
+    verify_measure_every,
+)
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.spot import SpotMeasurement, SpotResult
 from errai.strategy.spot_tree import SpotBetting, SpotTree, Texts, build_spot_tree
@@ -115,6 +122,7 @@ def solve_spot_tree(
     unit = float(spot.betting.unit)
     if until is not None and not until > 0:
         raise UsageError(f"the target must be above 0% of the pot, not {until}%")
+    verify_measure_every(measure_every)
     # The stop rule counts in thousandths of the least bet.
     least_bets = pot / unit / tree.game.big_blind
     stop = StopRule(iterations, None if until is None else until / 100 * least_bets * 1000, seconds)

@@ -345,6 +345,12 @@ def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iter
         yield min(point, stop.iterations)
 
 
+def verify_measure_every(measure_every: int | None) -> None:
+    """Refuse a number of iterations after which nothing can be measured."""
+    if measure_every is not None and measure_every < 1:
+        raise UsageError(f"the iterations between measurements must be 1 or more, not {measure_every}")
+
+
 def run_solver(
     solver: Solver,
     stop: StopRule,
@@ -361,8 +367,7 @@ def run_solver(
         report: called after each measurement.
         between: called about once a second between iterations; the run ends at once where it answers True.
     """
-    if measure_every is not None and measure_every < 1:
-        raise UsageError(f"the iterations between measurements must be 1 or more, not {measure_every}")
+    verify_measure_every(measure_every)
     measurements: list[Measurement] = []
     stretch = 1
     for point in measurement_points(stop, measure_every):
