@@ -179,6 +179,9 @@ def test_the_lowest_of_equally_near_centres(metric):
             labels, costs, _ = centres.assign(np.array([[1, 1]], dtype=np.uint16), guesses)
             assert labels.tolist() == [0]
             assert costs.tolist() == [10 * space.parts * space.unit * 2]
+    # Centres that are alike, at no distance from the row: the bound is not below the cost, but equals it.
+    twins = potential_aware._Centres(space, [ends[0], ends[0]])
+    assert twins.assign(np.array([[0, 0]], dtype=np.uint16), np.array([1]))[0].tolist() == [0]
 
 
 @both_metrics
