@@ -30,6 +30,7 @@ from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, RoundBuckets
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
+from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 
 Report = Callable[[str, int, int], None]
@@ -70,9 +71,12 @@ def feature_plan(recipes: Sequence[Recipe], clusters: int | None = None) -> Feat
         recipes: one for both players, or one for each.
         clusters: opponent clusters of OCHS; 8 without it, or as many as there are classes of hole cards.
     """
-    rules = recipes[0].rules
-    most = HandClasses(rules).size(0)
-    return FeaturePlan(rules, clusters if clusters is not None else min(DEFAULT_CLUSTERS, most))
+    return FeaturePlan(recipes[0].rules, num_opponent_clusters(recipes[0].rules, clusters))
+
+
+def num_opponent_clusters(rules: PokerRules, clusters: int | None = None) -> int:
+    """Return as many as are asked for; else 8, or as many as there are classes of hole cards."""
+    return clusters if clusters is not None else min(DEFAULT_CLUSTERS, HandClasses(rules).size(0))
 
 
 def features_needed(recipes: Sequence[Recipe]) -> frozenset[str]:

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
+from errai.abstraction.build import num_opponent_clusters
 from errai.abstraction.build import table_bytes as table_bytes
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, NUM_BINS, OCHS_SCALE, FeaturePlan, Features
+from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.population import random_deals
 from errai.abstraction.protocol import CardAbstraction
@@ -150,8 +151,8 @@ def features_of(abstraction: CardAbstraction) -> Features | None:
     if clusters is None:
         return None
     # Made without OCHS: the features are found as they are built where nobody says how many clusters.
-    default = min(DEFAULT_CLUSTERS, HandClasses(abstraction.game).size(0))
-    plan = FeaturePlan(abstraction.game, int(clusters.max()) + 1 if len(clusters) else default)
+    num_clusters = num_opponent_clusters(abstraction.game, int(clusters.max()) + 1 if len(clusters) else None)
+    plan = FeaturePlan(abstraction.game, num_clusters)
     return Features(plan) if plan.is_complete() else None
 
 

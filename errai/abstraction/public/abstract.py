@@ -7,9 +7,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from errai.abstraction.build import num_opponent_clusters
 from errai.abstraction.features.build import build_features
-from errai.abstraction.features.features import DEFAULT_CLUSTERS, FeaturePlan
-from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.load import load_abstraction
 from errai.abstraction.protocol import CardAbstraction, buckets_on_board
 from errai.abstraction.public.abstraction import PublicAbstraction
@@ -69,9 +69,9 @@ def abstract_public(
     rules = found.game
     counts = verified_buckets(rules, special_round, buckets)
     verify_clusters(Deals(rules).num_boards(special_round), public_clusters, seed, restarts)
+    plan = FeaturePlan(rules, num_opponent_clusters(rules, clusters))
     if out is not None:
         _verify_disk(Path(out), rules, special_round)
-    plan = FeaturePlan(rules, clusters or min(DEFAULT_CLUSTERS, HandClasses(rules).size(0)))
     features = build_features(plan, num_threads, report)
     boards = cluster_boards(
         found, public_clusters, special_round, seed=seed, restarts=restarts, num_threads=num_threads
