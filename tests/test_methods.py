@@ -88,19 +88,19 @@ ALL = {"seed", "restarts", "max_iterations", "sample_size", "full_passes"}
         ("IPI-PA-KO 13-9-9", ALL),
     ],
 )
-def test_options_that_are_used_and_no_others_are_in_the_fingerprint(
-    features: dict[str, Features], name: str, used: set[str]
-) -> None:
-    some = features["rhode-island"]
-    recipes = parse_recipes(name, some.plan.rules)
+def test_options_that_are_used_and_no_others_are_in_the_fingerprint(name: str, used: set[str]) -> None:
+    plan = FeaturePlan(rules_of("rhode-island"), 4)
+    recipes = parse_recipes(name, plan.rules)
     assert recipes[0].options_used() == used
     options = BuildOptions(sample_size=5000)
     others = {"seed": 7, "restarts": 7, "max_iterations": 7, "sample_size": 7000, "full_passes": 7}
-    plain = fingerprint(recipes, some, options)
+    plain = fingerprint(recipes, plan, options)
     for option, value in others.items():
-        changed = fingerprint(recipes, some, replace(options, **{option: value}))
+        changed = fingerprint(recipes, plan, replace(options, **{option: value}))
         assert (changed != plain) == (option in used), option
-    assert fingerprint(recipes, some, replace(options, num_threads=1)) == plain
+    assert fingerprint(recipes, plan, replace(options, num_threads=1)) == plain
+    other_clusters = fingerprint(recipes, replace(plan, num_clusters=5), options)
+    assert (other_clusters != plain) == ("KO" in name)
 
 
 def test_options_that_are_not_used_change_no_bucket(features: dict[str, Features]) -> None:

@@ -3,7 +3,10 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +19,13 @@ from errai.abstraction.named_groups import RankGroups, leduc_abstraction
 from errai.abstraction.own import FunctionAbstraction, abstraction_from_function
 from errai.abstraction.protocol import NO_BUCKET, CardAbstraction, buckets_on_board
 from errai.abstraction.public.abstraction import PublicAbstraction
+from errai.abstraction.public.clusters import PublicClusters
+from errai.cards.deck import Deck
 from errai.errors import UsageError
-from errai.games.catalogue import load_game
-from errai.games.rules import PokerRules
+from errai.games.catalogue import holdem, leduc, load_game
 
 ROOT = Path(__file__).parent.parent
-LEDUC = load_game("leduc")
-assert isinstance(LEDUC, PokerRules)
+LEDUC = leduc()
 
 
 def pairs_and_kings(hand: str, board: str, round_index: int) -> int:
@@ -36,7 +39,7 @@ def test_a_function_says_what_a_named_abstraction_says() -> None:
     assert [mine.num_buckets(r) for r in (0, 1)] == [named.num_buckets(r) for r in (0, 1)] == [2, 4]
     for hand, board in naive_deals(LEDUC, 0) + naive_deals(LEDUC, 1):
         assert mine.bucket(hand, board) == named.bucket(hand, board)
-    own_run, named_run = (errai.solve("leduc", "cfr+", 100, abstraction=one) for one in (mine, named))
+    own_run, named_run = (errai.solve(LEDUC, "cfr+", 100, abstraction=one) for one in (mine, named))
     for table, other in zip(own_run.strategy.tables, named_run.strategy.tables, strict=True):
         assert np.array_equal(table, other)
     found = errai.exploitability(own_run.strategy).mbb_per_game
@@ -79,16 +82,7 @@ def test_without_the_check_each_canonical_deal_is_asked_for_once(monkeypatch: py
 
 def test_boards_of_three_cards_are_one_deal() -> None:
     """The flop comes at once: hand and flop are each told high card first, whatever their order."""
-    from errai.cards.deck import Deck
-    from errai.games.catalogue import holdem
-
-    rules = PokerRules(
-        **{
-            **{name: getattr(holdem(2, 1), name) for name in holdem(2, 1).__dataclass_fields__},
-            "name": "small",
-            "deck": Deck("TJQKA", "hs"),
-        }
-    )
+    rules = replace(holdem(2, 1), name="small", deck=Deck("TJQKA", "hs"))
     asked = []
 
     def listen(hand: str, board: str, round_index: int) -> int:
@@ -172,9 +166,7 @@ class EveryOther:
 
 def test_every_abstraction_has_the_protocol() -> None:
     """Rounds before players, in every class; a user's own class is asked as ours are."""
-    from inspect import signature
-
-    kinds: list[type] = [Abstraction, PublicAbstraction, RankGroups, FunctionAbstraction, EveryOther]
+    kinds: list[Any] = [Abstraction, PublicAbstraction, RankGroups, FunctionAbstraction, EveryOther]
     for kind in kinds:
         assert list(signature(kind.num_buckets).parameters) == ["self", "round_index", "player"]
         assert list(signature(kind.buckets).parameters) == ["self", "cards", "round_index", "player"]
@@ -191,7 +183,7 @@ def test_a_public_abstraction_by_one_call(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "cache"))
     base = errai.abstract("rhode-island", "IR-PHS-PHS 13-20-30", tmp_path / "base", clusters=4)
     told: list[tuple[str, int, int]] = []
-    seen = []
+    seen: list[PublicClusters] = []
     found = errai.abstract_public(
         base,
         tmp_path / "public",

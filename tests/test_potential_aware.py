@@ -179,6 +179,9 @@ def test_the_lowest_of_equally_near_centres(metric):
             labels, costs, _ = centres.assign(np.array([[1, 1]], dtype=np.uint16), guesses)
             assert labels.tolist() == [0]
             assert costs.tolist() == [10 * space.parts * space.unit * 2]
+    # Centres that are alike, at no distance from the row: the bound is not below the cost, but equals it.
+    twins = potential_aware._Centres(space, [ends[0], ends[0]])
+    assert twins.assign(np.array([[0, 0]], dtype=np.uint16), np.array([1]))[0].tolist() == [0]
 
 
 @both_metrics
@@ -200,6 +203,12 @@ def test_passes_over_all_rows_are_plain_steps(metric, monkeypatch):
     assert found.cost * (1 if metric is Metric.L1 else potential_aware.L2_PARTS) == pytest.approx(float(cost))
     assert found.iterations == before.iterations + 2
     assert found.cost < before.cost
+    # What was trained is k-means of the sample alone.
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(3, spawn_key=(1, 4))))
+    sample = np.sort(rng.choice(60, 25, replace=False, shuffle=False))
+    alone = cluster_potential(rows[sample], weights[sample], centres, metric, 4, seed=3, num_threads=1)
+    assert as_fractions(alone) == as_fractions(before)
+    assert alone.iterations == before.iterations
 
 
 def test_two_kinds_of_hands_with_the_same_mean():

@@ -138,7 +138,7 @@ def build_abstraction(
     """
     options = options or BuildOptions()
     verify_build(recipes, features.plan, options)
-    mark = fingerprint(recipes, features, options)
+    mark = fingerprint(recipes, features.plan, options)
     writer = AbstractionWriter(out, recipes, mark) if out is not None else None
     clusters: npt.NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)
     num_clusters = 0
@@ -208,12 +208,12 @@ def _build_round(
     return built, work.finish()
 
 
-def fingerprint(recipes: Sequence[Recipe], features: Features, options: BuildOptions) -> str:
+def fingerprint(recipes: Sequence[Recipe], plan: FeaturePlan, options: BuildOptions) -> str:
     """Return the mark of everything that decides the buckets, and of nothing else."""
     used = frozenset[str]().union(*(recipe.options_used() for recipe in recipes))
     # Without OCHS it does not matter how many opponent clusters there are.
     has_clusters = OPPONENT_CLUSTERS in features_needed(recipes)
-    plan = features.plan if has_clusters else replace(features.plan, num_clusters=1)
+    plan = plan if has_clusters else replace(plan, num_clusters=1)
     about = {
         "format": FORMAT,
         "features": plan.fingerprint,

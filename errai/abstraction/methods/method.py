@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,6 +125,18 @@ class RoundWork:
     def is_last(self) -> bool:
         """Whether hands are compared in this round."""
         return self.r == self.features.plan.last_round
+
+    @cached_property
+    def ahead(self) -> tuple[HandRows, Array, Array]:
+        """The next round's rows, its table, and the mean row of each of its buckets."""
+        assert self.following is not None, "a round that looks ahead is built after the next"
+        buckets, method = self.following
+        rows = method.rows(self.features, self.r + 1)
+        return (
+            rows,
+            buckets.table,
+            rows.means(buckets.table, self.features.deals(self.r + 1), buckets.num_buckets),
+        )
 
     @property
     def seed(self) -> int:

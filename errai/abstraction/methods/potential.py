@@ -51,19 +51,17 @@ class PotentialAware(RoundMethod):
         return self._cluster(work, classes, weights), None
 
     def _cluster(self, work: RoundWork, classes: Array, weights: Array) -> Array:
-        assert work.following is not None, "a round that looks ahead is built after the next"
-        following, method = work.following
-        ahead = method.rows(work.features, work.r + 1)
+        ahead, table, means = work.ahead
         effort = work.options.effort(work.seed)
         found = cluster_potential(
             self.rows(work.features, work.r).next_buckets(
                 classes,
-                following.table,
+                table,
                 effort.num_threads,
                 lambda done, total: work.tell(f"{work.what}, what may come", done, total),
             ),
             weights,
-            ahead.means(following.table, work.features.deals(work.r + 1), following.num_buckets),
+            means,
             ahead.metric,
             min(work.recipe.num_buckets, len(classes)),
             seed=effort.seed,

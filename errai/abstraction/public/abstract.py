@@ -73,9 +73,9 @@ def abstract_public(
     rules = found.game
     counts = verified_buckets(rules, special_round, buckets)
     verify_clusters(Deals(rules).num_boards(special_round), public_clusters, seed, restarts)
+    plan = FeaturePlan.of(rules, clusters, NEEDED_FEATURES)
     if out is not None:
         _verify_disk(Path(out), rules, special_round)
-    plan = FeaturePlan.of(rules, clusters, NEEDED_FEATURES)
     features = build_features(plan, num_threads, report)
     boards = cluster_boards(
         found, public_clusters, special_round, seed=seed, restarts=restarts, num_threads=num_threads
