@@ -48,10 +48,10 @@ class Abstraction:
     Attributes:
         game: the game that it was made for; it fits every game with the same cards.
         recipes: how it was made; one where both players see alike.
-        rounds: `[player][round]` the buckets.
+        rounds: [player][round] the buckets.
         opponent_clusters: uint16[classes of hole cards] for rounds that are looked up by OCHS.
         fingerprint: of everything that decided the buckets.
-        statistics: `[player][round]` what clustering reported.
+        statistics: [player][round] what clustering reported.
     """
 
     game: PokerRules
