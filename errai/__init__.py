@@ -1,4 +1,4 @@
-"""Errai: build, solve, play and prove strategies for very large imperfect-information games.
+"""Errai: build, solve and measure strategies for very large imperfect-information games.
 
 Names load on first use, so that `import errai` and `errai --help` do not wait for Numba.
 """

@@ -129,6 +129,20 @@ def test_site_builds_without_warnings_and_fetches_nothing(tmp_path: Path) -> Non
     assert "Return the probability of each action" in (tmp_path / "site" / "api.html").read_text()
 
 
+def test_docstrings_become_markdown() -> None:
+    pytest.importorskip("griffe")
+    spec = importlib.util.spec_from_file_location("docstrings", ROOT / "docs" / "_site" / "docstrings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = "Sum.\n\nArgs:\n    x: [a][b], `[c][d]`.\n\n>>> x[0][1]\n3\n\nMore."
+    assert module.as_markdown(text) == (
+        "Sum.\n\nArgs:\n    x: [a]\\[b], `[c][d]`.\n\n\n```pycon\n>>> x[0][1]\n3\n```\n\nMore."
+    )
+    assert module.as_markdown("    >>> 1\n    1") == "\n    ```pycon\n    >>> 1\n    1\n    ```"
+
+
 # The tool
 
 

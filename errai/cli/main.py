@@ -35,7 +35,7 @@ from errai.cli.output import fail
 from errai.errors import UsageError
 
 app = typer.Typer(
-    help="Build, solve, play and prove strategies for very large imperfect-information games.",
+    help="Build, solve and measure strategies for very large imperfect-information games.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
