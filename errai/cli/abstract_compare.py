@@ -37,8 +37,10 @@ def compare_command(
     if json:
         print_json(
             {
-                "first": {"path": first, "abstraction": a.name, "game": a.game.name},
-                "second": {"path": second, "abstraction": b.name, "game": b.game.name},
+                "abstractions": [
+                    {"path": path, "abstraction": one.name, "game": one.game.name}
+                    for path, one in ((first, a), (second, b))
+                ],
                 "seed": seed,
                 "rounds": [
                     {"position": p, **round_keys(a.game, r), **_agreement(found)} for p, r, found in rounds
@@ -89,4 +91,4 @@ def compare_command(
 
 def _agreement(found: "Overlap") -> dict[str, Any]:
     told = asdict(found)
-    return {"used_buckets": told.pop("num_used"), **told}
+    return {"buckets": told.pop("num_buckets"), "used_buckets": told.pop("num_used"), **told}

@@ -1,6 +1,5 @@
 """`errai abstract info`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +51,7 @@ def info_command(
         "disk_bytes": sum(path.stat().st_size for path in files),
     }
     if json:
-        print_json(about | {"rounds": [one | {"occupancy": asdict(one["occupancy"])} for one in rounds]})
+        print_json(about | {"rounds": [one | {"occupancy": _filled(one["occupancy"])} for one in rounds]})
         return
     _print_info(found, about, rounds)
 
@@ -162,6 +161,15 @@ def _counting(found: "CardAbstraction", one: dict[str, Any], has_features: bool)
         return "hands are canonical deals, each counted once"
     missing = "" if has_features else "; deals are not known without the feature cache"
     return f"hands are classes (hole cards, unordered board){missing}"
+
+
+def _filled(occupancy: "Occupancy") -> dict[str, Any]:
+    return {
+        "used_buckets": occupancy.num_used,
+        "hands_a_bucket": occupancy.hands._asdict() if occupancy.hands is not None else None,
+        "deals_a_bucket": occupancy.deals._asdict() if occupancy.deals is not None else None,
+        "num_random_deals": occupancy.num_sampled or None,
+    }
 
 
 def _spread_cells(spread: "Spread | None") -> list[str]:

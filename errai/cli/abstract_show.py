@@ -103,7 +103,7 @@ def _show_bucket(
                 "unit": hands.unit,
                 "num_hands": len(hands),
                 "num_deals": num_deals,
-                "num_random_deals_searched": hands.num_sampled or None,
+                "num_random_deals": hands.num_sampled or None,
                 "mean": asdict(mean) if mean is not None else None,
                 "hands": [{"hand": name, "strength": strength} for name, strength in shown],
             }

@@ -94,8 +94,8 @@ def _round(rules: "Game", one: "RoundSize", index: int) -> dict[str, Any]:
         which = {"round": index + 1, "street": None, "dice": one.name.removeprefix("dice ")}
     return which | {
         "betting_nodes": asdict(one.betting),
-        "boards": one.boards,
-        "canonical_hands": one.rows,
+        "num_boards": one.boards,
+        "num_hands": one.rows,
         "buckets": one.buckets,
         "raw_information_sets": one.raw_infosets,
         "canonical_information_sets": one.canonical_infosets,

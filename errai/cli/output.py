@@ -1,33 +1,42 @@
 """How commands print: JSON for machines, tables for people, one sentence for errors.
 
-The vocabulary of `--json`, one meaning for each key in all commands. A number's key ends with its unit.
+The vocabulary of `--json`, one meaning for each key in all commands. A number's key ends with its unit;
+counts begin with `num_` or are plural; what does not apply is null.
 
 | key | meaning |
 |---|---|
-| game, bets, abstraction, payoffs, algorithm | what was asked for, as in the options; null if nothing |
-| seed, iterations, threads | whole numbers |
+| game, bets, abstraction, payoffs, algorithm, method, recall | what was asked for, as in the options |
+| seed, iterations, threads, clusters | whole numbers, as the options of these names |
+| path, out | the file or folder that was read; that was written |
 | seconds, seconds_to_cluster | time taken or, from `--estimate`, to be taken |
-| interrupted | whether a signal ended the work early |
-| path | the file or folder that was read, as given |
-| out | the file or folder that was written; null if none |
+| interrupted, built, fits | whether a signal ended the work; it was done now; it fits into memory |
 | position | of a player: 0 or 1, as in ACPC match states; lists of two are by position |
-| round, street | a betting round, counted from 1; its name in hold'em ("flop"), else null |
-| betting, board, hand | as typed: ACPC betting string, cards |
-| actions, probabilities | "f", "c", "r" or "rN"; the chance of each |
+| rounds, round, street | betting rounds; one, counted from 1; its name in hold'em ("flop") |
+| betting, board, hand, ranges | as typed: ACPC betting string, cards |
 | exploitability_chips, exploitability_mbb_per_game | the mean over positions of what a best response wins |
-| exploitability_percent_of_pot | of a spot: what a best response gains, in percent of the pot |
-| best_response_values_chips, profile_values_chips | [position] won per game |
-| value_chips, values_chips | what position 0 (in Bluff: who starts) wins per game; Bluff is won for 1 chip |
-| expected_values_chips | of a spot: [position], summing to the pot; of its hands: [hand] |
-| measurements | [{iteration, seconds, exploitability_chips, exploitability_mbb_per_game}] |
-| betting_nodes, betting_sequences, boards | counts of a tree |
-| information_sets, raw_, canonical_, bucketed_information_sets | of the tables; before and after merging |
-| slots | actions over all information sets |
+| exploitability_percent_of_pot | of a spot: what a best response gains |
+| best_response_values_chips, profile_values_chips | [position] won per game by it; by the strategy |
+| value_chips, values_chips | what position 0 (at Bluff: who starts) wins per game; Bluff is won for 1 chip |
+| pot_chips, expected_values_chips | of a spot; [position], summing to the pot, or of its hands: [hand] |
+| measurements, iteration | along the way: iteration, seconds and exploitability |
+| information_sets, slots | of the tables; actions over all information sets |
+| raw_information_sets, canonical_information_sets | before any merging; up to the game's symmetry |
+| bucketed_information_sets | of an abstraction |
+| betting_nodes, betting_sequences, decisions, continuing, folds, showdowns | counts of a betting tree |
 | table_bytes, buffer_bytes, hand_bytes, memory_bytes, disk_bytes, regret_bytes, average_bytes | bytes |
-| buckets, used_buckets | how many buckets there are, and how many have hands |
-| num_hands, num_deals, num_boards | counts |
-| fingerprint | of an artefact: what it was made of |
-| equity, win, tie, lose, frequencies, weights, shares (share_...) | parts of 1 |
+| steps, sample | of an estimate: nodes x hands x boards; what its pace was measured on |
+| nodes, depth, kind, action, chips, dice, won_chips | of a betting tree; kind also of how buckets are kept |
+| strategy, tables, hands, actions, probabilities | what is played: by board, hand and action |
+| equity, equities, win, tie, lose, frequencies, weights, share_saved | parts of 1 |
+| buckets, used_buckets, bucket, buckets_a_cluster, boards_a_cluster | how many; those with hands; which one |
+| num_hands, num_deals, num_boards, num_random_deals, unit | counts, and of what |
+| occupancy, hands_a_bucket, deals_a_bucket, smallest, median, largest | how full buckets are |
+| mean, of_hand, of_bucket, strength, squared, weakest, strongest, ochs, points, grid | what features say |
+| distance, objective | mean distance to a bucket's centre, in hand strength; what public clusters minimise |
+| abstractions, rand, adjusted_rand, mutual_information, refinement | two compared |
+| features, fingerprint | the folder of the features; of an artefact: what it was made of |
+| figure, data, picture, crossings, ends, claims, curve, target, value, published | of a figure made again |
+| below, above, holds, against | which curve ends below which; whom an abstraction was solved against |
 
 Whole numbers are exact at any size.
 """
