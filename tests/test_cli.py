@@ -220,7 +220,7 @@ BAD = [
     (["size", "holdem-5-1"], "holdem-5-1 is not a game: expected 1 to 4 rounds and 1 to 4 bets"),
     (["size", "holdem-2-0"], "holdem-2-0 is not a game"),
     (["size", "bluff-0-1"], "each player of Bluff must have 1 to 4 dice, not (0, 1)"),
-    (["size", "bluff-5-1"], "each player has 1 to 4"),
+    (["size", "bluff-5-1"], "each player of Bluff must have 1 to 4 dice, not (5, 1)"),
     (["show", "Leduc"], "'Leduc' is neither a game"),
     (["chess"], "No such command 'chess'; 'errai --help' tells what is allowed."),
     (["--chess"], "No such option: --chess"),
