@@ -32,8 +32,11 @@ MENU = ["size", "nolimit-holdem", "--bets", "a"]
 
 BAD = [
     # The line itself
-    (["chess"], "No such command 'chess'; see 'errai --help'."),
+    (["checkers"], "No such command 'checkers'; see 'errai --help'."),
     (["--chess"], "No such option: --chess"),
+    (["cache", "--clear", "checkers"], "--clear must be all, old, features, kernels or the name of a game"),
+    (["cache", "--clear", "bluff-1-1"], "'bluff-1-1' is a dice game: only card games have features."),
+    (["cache", "--clear", "old", "--verify"], "--clear and --verify cannot be used together."),
     (["abstract", "chess"], "No such command 'chess'; see 'errai abstract --help'."),
     (["size"], "Missing argument 'GAME'; see 'errai size --help'."),
     (["size", "leduc", "kuhn"], "(kuhn); see 'errai size --help'."),
@@ -254,7 +257,7 @@ BAD = [
     ),
     (
         ["abstract", "show", "abstraction", "--hand", "KsQs"],
-        "--hand must have 1 hole cards in 'leduc', not 2: 'KsQs'.",
+        "'KsQs' is not a hand of 'leduc': expected 1 cards, not 2.",
     ),
     (["abstract", "show", "abstraction", "--hand", "Kx"], "x"),
     (["abstract", "show", "[JQ.X]", "--bucket", "1:0"], "'[JQ.X]'"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.options import Json
+from errai.cli.options import Json, Seed
 from errai.cli.output import print_json, print_table
 from errai.errors import UsageError
 
@@ -29,6 +29,7 @@ def cache_command(
         bool, typer.Option("--verify", help="Read every file of features and check its checksums.")
     ] = False,
     json: Json = False,
+    seed: Seed = 0,
 ) -> None:
     """List what the cache holds: features of hands and compiled kernels, those of older versions included."""
     from errai.abstraction.features import cache
