@@ -24,11 +24,12 @@ from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.methods.find import METHODS
-from errai.abstraction.methods.method import Method
+from errai.abstraction.methods.method import Method, RoundWork
 from errai.abstraction.methods.percentiles import numbers_a_hand
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
 
@@ -201,6 +202,28 @@ def test_memory_is_estimated_before_it_is_taken(
     estimate = memory_needed(recipes, some.plan, chosen)
     print(f"{name}: {estimate / 1e6:.1f} MB estimated, {peak / 1e6:.1f} MB taken, {estimate / peak:.2f}")
     assert peak <= estimate <= 1.9 * peak
+
+
+def test_tables_that_are_finished_are_still_held() -> None:
+    """The second side is built while the tables of the first are in memory."""
+    (recipe,) = parse_recipes("IR-HS-HS 5-50-50", rules_of("rhode-island"))
+    plan = feature_plan([recipe])
+    first, second, third = table_bytes(recipe, plan)
+    alone = memory_needed([recipe], plan, BuildOptions())
+    assert memory_needed([recipe, recipe], plan, BuildOptions()) == alone + first + second + third
+    working = METHODS[Method.STRENGTH].labels_bytes(plan, 2, recipe.rounds[2], 0, BuildOptions())
+    assert alone == first + second + third + working
+
+
+def test_each_round_has_a_seed_of_its_own(features: dict[str, Features]) -> None:
+    some = features["rhode-island"]
+    (recipe,) = parse_recipes("IR-HS-HS 5-50-50", some.plan.rules)
+    seeds = []
+    for seed in (0, 1):
+        for r, one in enumerate(recipe.rounds):
+            deals, options = Deals(some.plan.rules), BuildOptions(seed=seed)
+            seeds.append(RoundWork(r, one, some, deals, options, None, None, print, "").seed)
+    assert len(set(seeds)) == 6
 
 
 @pytest.mark.parametrize("most", [2000, 1 << 40])
