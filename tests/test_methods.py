@@ -8,6 +8,7 @@ import pytest
 
 import errai
 from errai import memory
+from errai.abstraction import build
 from errai.abstraction.build import (
     BuildOptions,
     build_abstraction,
@@ -23,11 +24,12 @@ from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.methods.find import METHODS
-from errai.abstraction.methods.method import Method
+from errai.abstraction.methods.method import Method, RoundWork
 from errai.abstraction.methods.percentiles import numbers_a_hand
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
+from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 
 
@@ -202,6 +204,28 @@ def test_memory_is_estimated_before_it_is_taken(
     assert peak <= estimate <= 1.9 * peak
 
 
+def test_tables_that_are_finished_are_still_held() -> None:
+    """The second side is built while the tables of the first are in memory."""
+    (recipe,) = parse_recipes("IR-HS-HS 5-50-50", rules_of("rhode-island"))
+    plan = feature_plan([recipe])
+    first, second, third = table_bytes(recipe, plan)
+    alone = memory_needed([recipe], plan, BuildOptions())
+    assert memory_needed([recipe, recipe], plan, BuildOptions()) == alone + first + second + third
+    working = METHODS[Method.STRENGTH].labels_bytes(plan, 2, recipe.rounds[2], 0, BuildOptions())
+    assert alone == first + second + third + working
+
+
+def test_each_round_has_a_seed_of_its_own(features: dict[str, Features]) -> None:
+    some = features["rhode-island"]
+    (recipe,) = parse_recipes("IR-HS-HS 5-50-50", some.plan.rules)
+    seeds = []
+    for seed in (0, 1):
+        for r, one in enumerate(recipe.rounds):
+            deals, options = Deals(some.plan.rules), BuildOptions(seed=seed)
+            seeds.append(RoundWork(r, one, some, deals, options, None, None, print, "").seed)
+    assert len(set(seeds)) == 6
+
+
 @pytest.mark.parametrize("most", [2000, 1 << 40])
 @pytest.mark.parametrize("nested", [None, (20, 2), (1, 2)])
 def test_memory_of_percentiles(most: int, nested: tuple[int, int] | None) -> None:
@@ -219,11 +243,8 @@ def test_memory_of_percentiles(most: int, nested: tuple[int, int] | None) -> Non
     assert peak <= numbers_a_hand(most, most, nested) <= 1.3 * peak
 
 
-def test_what_does_not_fit_is_refused_before_any_work(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = tmp_path_factory.mktemp("empty")
-    monkeypatch.setenv("ERRAI_CACHE_DIR", str(cache))
+def test_what_does_not_fit_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "build_features", lambda *_: pytest.fail("the work has begun"))
     monkeypatch.setattr(memory, "available_memory", lambda: 8 << 30)
     for name in ("IR-PA-KO 169-500-500-60000", "IIPP-KE-KO 169-200-300-5"):
         recipes = parse_recipes(name, rules_of("limit-holdem"))
@@ -236,7 +257,6 @@ def test_what_does_not_fit_is_refused_before_any_work(
             assert 1 << 30 < needed < 8 << 30
     with pytest.raises(UsageError, match="sample_size must be at least 200, a row for each cluster, not 199"):
         errai.abstract("limit-holdem", "IR-KE-KO 169-200-9-9", options=BuildOptions(sample_size=199))
-    assert not list(cache.rglob("*.array")), "no features were built"
 
 
 def test_a_sample_is_verified_only_where_it_is_used() -> None:

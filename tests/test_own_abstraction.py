@@ -123,6 +123,10 @@ def test_answers_that_are_no_buckets(answer: object) -> None:
     )
 
 
+def never_asked(hand: str, board: str, round_index: int) -> int:
+    pytest.fail("the game was to be refused before anything is asked")
+
+
 def test_what_cannot_be_abstracted() -> None:
     with pytest.raises(
         UsageError, match="Expected a card game: 'bluff-1-1' has no cards to put into buckets"
@@ -133,7 +137,7 @@ def test_what_cannot_be_abstracted() -> None:
     with pytest.raises(
         UsageError, match=r"Round 2 of 'limit-holdem' has 55,190,538 canonical deals: .* 5,000,000"
     ):
-        errai.abstraction_from_function("limit-holdem", pairs_and_kings, check_suits=False)
+        errai.abstraction_from_function("limit-holdem", never_asked, check_suits=False)
     mine = errai.abstraction_from_function("leduc", pairs_and_kings)
     with pytest.raises(UsageError, match="'own' was made for 'leduc', whose cards are not those of 'kuhn'"):
         errai.solve("kuhn", "cfr+", 1, abstraction=mine)
