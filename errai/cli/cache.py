@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.output import Json, print_json, print_table
+from errai.cli.output import Json, Seed, print_json, print_table
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def cache_command(
         bool, typer.Option("--verify", help="Read every file of features and check its checksums.")
     ] = False,
     json: Json = False,
+    seed: Seed = 0,
 ) -> None:
     """List what the cache holds: features of hands and compiled kernels, those of older versions included.
 
