@@ -19,12 +19,14 @@ import errai
 from errai.abstraction import build as build_module
 from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.features import build as feature_build
+from errai.abstraction.features import stage as feature_stage
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.public import build as public_build
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import PublicClusters
 from errai.abstraction.recipe import parse_recipes
+from errai.array_file import ArrayHeader, PartialArray
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
@@ -111,6 +113,21 @@ def test_features_that_need_more_killed_any_number_of_times(tmp_path: Path) -> N
     states = watched(plan.folder, job)
     assert len(states.finished) == len(plan.arrays) + 1
     assert states.verify() > 50
+
+
+def test_numbers_are_on_disk_before_the_journal_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(PartialArray, "flush", lambda self: calls.append("numbers"))
+    monkeypatch.setattr(feature_stage, "write_text", lambda path, text: calls.append(path.name))
+    headers = [ArrayHeader(name, (3,), "<u2", "hands") for name in "ab"]
+    stage = feature_stage.Stage(tmp_path, "round-0", headers, 2, "3 by 2")
+    stage.count()
+    assert calls == ["numbers", "numbers", ".round-0.journal"]
+    monkeypatch.setattr(feature_stage, "SECONDS_BETWEEN_NOTES", 1e9)
+    stage.count()
+    assert len(calls) == 3
 
 
 class Interrupted:
