@@ -215,7 +215,7 @@ def test_scientific(number: int, text: str) -> None:
 # Bad input: status 2 and one sentence that names it
 
 BAD = [
-    (["size", "poker"], "'chess' is neither a game nor an ACPC game file: the games are kuhn, leduc"),
+    (["size", "chess"], "'chess' is neither a game nor an ACPC game file: the games are kuhn, leduc"),
     (["size", ""], "'' is neither a game nor an ACPC game file"),
     (["size", "holdem-5-1"], "holdem-5-1 is not a game: 1 to 4 rounds and 1 to 4 bets are allowed"),
     (["size", "holdem-2-0"], "holdem-2-0 is not a game"),
@@ -352,11 +352,11 @@ def test_folders_and_missing_files_are_no_game_files(errai: CommandLine, tmp_pat
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    for arguments in (["--debug", "size", "poker"], ["size", "chess", "--debug"]):
+    for arguments in (["--debug", "size", "chess"], ["size", "chess", "--debug"]):
         monkeypatch.setattr(sys, "argv", ["errai", *arguments])
         with pytest.raises(ValueError, match="'chess' is neither a game"):
             main()
-    process = start("size", "poker", "--debug", stdout=subprocess.DEVNULL)
+    process = start("size", "chess", "--debug", stdout=subprocess.DEVNULL)
     _, err = process.communicate()
     assert process.returncode == 1
     assert b"Traceback (most recent call last)" in err
