@@ -15,6 +15,7 @@ import mmap
 import os
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
@@ -60,6 +61,8 @@ class KilledStates:
         finished: the files of an undisturbed run.
         num_steps: durable steps of an undisturbed run.
         states: what a kill at each of them leaves, each state once.
+        steps: what a kill at each step of the last run would have left; the last is after its end.
+        kill_at: a step at which this very process is killed; None for none.
     """
 
     def __init__(self, folder: Path, job: Callable[[], None]) -> None:
@@ -72,11 +75,12 @@ class KilledStates:
         self.folder = folder
         self._job = job
         self._processes = itertools.count(100_000)
-        self._steps: list[State] = []
-        self._run()
+        self.steps: list[State] = []
+        self.kill_at: int | None = None
+        self.run()
         self.finished = self.read()
-        self.num_steps = len(self._steps)
-        self.states = list(dict.fromkeys(self._steps))
+        self.num_steps = len(self.steps)
+        self.states = list(dict.fromkeys(self.steps))
 
     def verify(self, num_kills: int | None = None) -> int:
         """Go on after kills and compare; return how many states were gone on from.
@@ -90,9 +94,9 @@ class KilledStates:
             following: dict[State, None] = {}
             for state in level:
                 self.restore(state)
-                self._run()
+                self.run()
                 assert self.read() == self.finished, self._told(state)
-                following |= {new: None for new in self._steps if new not in known}
+                following |= {new: None for new in self.steps if new not in known}
             known |= following if num_kills != 1 else {}
             level = list(following)
             num_kills = None if num_kills is None else num_kills - 1
@@ -103,11 +107,14 @@ class KilledStates:
         return dict(self._state())
 
     def step(self) -> None:
-        """Note what a kill would leave now."""
-        self._steps.append(self._state())
+        """Note what a kill would leave now, or be killed."""
+        if len(self.steps) == self.kill_at:
+            signal.raise_signal(signal.SIGKILL)
+        self.steps.append(self._state())
 
-    def _run(self) -> None:
-        self._steps = []
+    def run(self) -> None:
+        """Run the job, and note its states."""
+        self.steps = []
         with self._watched():
             self._job()
         self.step()

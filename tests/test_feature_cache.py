@@ -100,6 +100,13 @@ def test_what_is_needed_to_build_what_is_needed() -> None:
     assert some.disk_bytes == 2 * sum(sizes) + 2 * sizes[3] + 8 * sum(sizes[:3]) + 4 * sizes[0]
     assert some.disk_bytes < whole.disk_bytes / 5
     assert whole.fingerprint == some.fingerprint
+    marks = {name: array.header.fingerprint for name, array in whole.all_arrays.items()}
+    others = FeaturePlan(rules_of("limit-holdem"), 7).all_arrays
+    with_clusters = {"opponent-clusters", "ochs-0", "ochs-1", "ochs-2", "ochs-3"}
+    assert {name for name, mark in marks.items() if mark == whole.fingerprint} == with_clusters
+    assert {
+        name for name, array in others.items() if array.header.fingerprint != marks[name]
+    } == with_clusters
     with pytest.raises(UsageError, match=r"'ochs-4' is not a feature of 'limit-holdem': expected deals, "):
         FeaturePlan(rules_of("limit-holdem"), 8, {"ochs-4"})
 

@@ -1,6 +1,9 @@
 """Features and abstractions killed at every durable step, once, twice and any number of times."""
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -9,11 +12,11 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from killed_features import SMALL_STEPS
 from killed_states import InTurn, KilledStates
 
 import errai
 from errai.abstraction import build as build_module
-from errai.abstraction import workers
 from errai.abstraction.build import BuildOptions, build_abstraction
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features import stage as feature_stage
@@ -23,6 +26,7 @@ from errai.abstraction.public import build as public_build
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import PublicClusters
 from errai.abstraction.recipe import parse_recipes
+from errai.array_file import ArrayHeader, PartialArray
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
@@ -34,13 +38,9 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Chunks of a few rows, each noted in the journal; one thread; times that are always the same."""
-    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 2)
-    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 10)
-    monkeypatch.setattr(feature_build, "CLUSTER_RESTARTS", 1)
-    monkeypatch.setattr(feature_stage, "SECONDS_BETWEEN_NOTES", -1.0)
-    monkeypatch.setattr(workers, "SECONDS_BETWEEN_REPORTS", 0.0)
-    monkeypatch.setattr(workers, "ThreadPoolExecutor", InTurn)
+    """Many small steps on one thread; times that are always the same."""
+    for module, name, value in SMALL_STEPS:
+        monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(public_build, "ThreadPoolExecutor", InTurn)
     monkeypatch.setattr(build_module, "perf_counter", lambda: 0.0)
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "cache"))
@@ -87,6 +87,16 @@ def test_features_killed_any_number_of_times(tmp_path: Path) -> None:
     assert states.verify() > 100
 
 
+@pytest.mark.slow
+def test_features_killed_for_real(tmp_path: Path) -> None:
+    """By SIGKILL, once at every durable step: what is left is what the tests around go on from."""
+    script = Path(__file__).with_name("killed_features.py")
+    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=True)
+    counts = json.loads(done.stdout)
+    assert counts["steps"] > 120
+    assert counts == dict.fromkeys(counts, counts["steps"])
+
+
 def test_features_that_need_more_killed_any_number_of_times(tmp_path: Path) -> None:
     """Strengths are there; OCHS comes on top of them."""
     plan = FeaturePlan(load_game("leduc"), 2)
@@ -105,6 +115,21 @@ def test_features_that_need_more_killed_any_number_of_times(tmp_path: Path) -> N
     assert states.verify() > 50
 
 
+def test_numbers_are_on_disk_before_the_journal_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(PartialArray, "flush", lambda self: calls.append("numbers"))
+    monkeypatch.setattr(feature_stage, "write_text", lambda path, text: calls.append(path.name))
+    headers = [ArrayHeader(name, (3,), "<u2", "hands") for name in "ab"]
+    stage = feature_stage.Stage(tmp_path, "round-0", headers, 2, "3 by 2")
+    stage.count()
+    assert calls == ["numbers", "numbers", ".round-0.journal"]
+    monkeypatch.setattr(feature_stage, "SECONDS_BETWEEN_NOTES", 1e9)
+    stage.count()
+    assert len(calls) == 3
+
+
 class Interrupted:
     """A report that interrupts at a step of the first stage whose name begins so."""
 
@@ -114,6 +139,12 @@ class Interrupted:
     def __call__(self, stage: str, done: int, total: int) -> None:
         if stage.startswith(self.stage) and done >= self.step:
             raise KeyboardInterrupt
+
+
+def one_row_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut three rows into three chunks, of which two are under way at a time."""
+    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 1)
+    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 1)
 
 
 def straight_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
@@ -128,9 +159,10 @@ def test_a_build_of_less_does_not_use_the_journal_of_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All features are interrupted, strengths alone are interrupted further on, and all are built."""
+    one_row_a_chunk(monkeypatch)
     expected = straight_build(tmp_path, monkeypatch)
     plan, less = FeaturePlan(load_game("leduc"), 2), FeaturePlan(load_game("leduc"), 2, ())
-    for one, step in ((plan, 1), (less, 2)):
+    for one, step in ((plan, 1), (less, 3)):
         with pytest.raises(KeyboardInterrupt):
             build_features(one, 1, Interrupted("features of round 0", step))
         assert (plan.folder / ".round-0.journal").exists()
@@ -142,17 +174,24 @@ def test_a_build_of_less_does_not_use_the_journal_of_more(
 def test_a_damaged_journal_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
+    one_row_a_chunk(monkeypatch)
     expected = straight_build(tmp_path, monkeypatch)
     plan = FeaturePlan(load_game("leduc"), 2)
     with pytest.raises(KeyboardInterrupt):
-        build_features(plan, 1, Interrupted("features of round 1", 2))
+        build_features(plan, 1, Interrupted("features of round 1", 1))
     journal, partial = plan.folder / ".round-1.journal", plan.folder / ".strength-1.array.partial"
     text = journal.read_text()
     assert '"done": 1' in text
     if harm == "partial":
         partial.write_bytes(partial.read_bytes()[:-1])
-    else:
-        journal.write_text(text.replace('"done": 1', '"done": 2') if harm == "done" else "[1]")
+        # Made again with the right size, it must not be taken for what the journal is about.
+        states = KilledStates(plan.folder, lambda: build_features(plan, 1))
+        for state in states.states[:8]:
+            states.restore(state)
+            build_features(plan, 1)
+            assert states.read() == {name: content for name, content in expected.items() if name != "lock"}
+        return
+    journal.write_text(text.replace('"done": 1', '"done": 3') if harm == "done" else "[1]")
     build_features(plan, 1)
     assert {path.name: path.read_bytes() for path in plan.folder.iterdir()} == expected
 

@@ -32,7 +32,7 @@ class HandClasses:
     def __init__(self, rules: PokerRules) -> None:
         if rules.num_hole_cards not in (1, 2):
             raise UsageError(
-                f"'{rules.name}' deals {rules.num_hole_cards} hole cards: hands of 1 or 2 can be abstracted"
+                f"'{rules.name}' deals {rules.num_hole_cards} hole cards: expected 1 or 2 to be abstracted"
             )
         self.rules = rules
 
@@ -45,7 +45,7 @@ class HandClasses:
         """Return the number of public cards in a round."""
         if not 0 <= round_index < self.num_rounds:
             raise UsageError(
-                f"round {round_index} does not exist: '{self.rules.name}' has 0 to {self.num_rounds - 1}"
+                f"Round {round_index} not found: '{self.rules.name}' has rounds 0 to {self.num_rounds - 1}"
             )
         return self.rules.num_board_cards_by(round_index)
 
