@@ -86,6 +86,7 @@ def test_targets_and_sizes() -> None:
     assert limit_bets("10") == [10]
     assert limit_bets("10/20.5") == [10, 20.5]
     assert exponents("1.5,0,-2") == (1.5, 0, -2)
+    assert exponents("inf,-inf,2") == (float("inf"), -float("inf"), 2)
 
 
 def test_values_are_quoted_in_part_where_they_are_long() -> None:
