@@ -9,7 +9,6 @@ import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
-from errai.experiments.abstraction_figures import FirstRounds, abstraction_curves
 from naive.abstraction_solving import naive_deals, naive_leduc_bucket, naive_unabstracted
 
 import errai
@@ -17,6 +16,7 @@ from errai.abstraction.named_groups import leduc_abstraction
 from errai.cards.deck import Deck
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.experiments.abstracted_holdem import FirstRounds, abstraction_curves
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
@@ -390,14 +390,14 @@ def test_learning_against_a_full_opponent_is_less_exploitable() -> None:
 
 def test_curves_of_an_abstraction_end_where_its_solutions_do() -> None:
     abstraction = leduc_abstraction("JQ.K")
-    lines: list[str] = []
-    curves = abstraction_curves(LEDUC, abstraction, [5, 20], lines.append)
+    told: list[tuple[str, int, int]] = []
+    curves = abstraction_curves(LEDUC, abstraction, [5, 20], lambda *one: told.append(one))
     both = errai.solve(LEDUC, "cfr+", 20, abstraction=abstraction).strategy
     halves = solve_abstracted_against_full(LEDUC, abstraction, iterations=20).strategy
     assert curves.both[-1] == pytest.approx(exploitability(both).mbb_per_game, abs=1e-9)
     assert curves.against_full[-1] == pytest.approx(exploitability(halves).mbb_per_game, abs=1e-9)
-    assert len(lines) == 6
-    assert lines[-1] == "[JQ.K], position 1 abstracted: iteration 20 of 20"
+    assert len(told) == 6
+    assert told[-1] == ("[JQ.K], position 1 abstracted", 20, 20)
 
 
 def test_an_abstraction_of_a_longer_game_serves_one_that_ends_sooner() -> None:
@@ -435,13 +435,13 @@ def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]
     assert status == 0
     told = json.loads(out)
     assert told["abstraction"] == "[JQ.K]"
-    assert told["value"] == pytest.approx(-0.107430794, abs=1e-8)
+    assert told["value_chips"] == pytest.approx(-0.107430794, abs=1e-8)
     arguments = ("--abstraction", "JQ.K", "--against-full", "--iterations", "50")
     status, out, _ = run_errai("solve", "leduc", *arguments, "--json")
     assert status == 0
     told = json.loads(out)
-    assert (told["infosets"], told["against"]) == (132, "full")
-    assert told["measurements"][-1]["mbb_per_game"] == pytest.approx(
+    assert (told["information_sets"], told["against"]) == (132, "full")
+    assert told["measurements"][-1]["exploitability_mbb_per_game"] == pytest.approx(
         told["exploitability_mbb_per_game"], abs=1e-6
     )
     status, out, _ = run_errai("solve", "leduc", *arguments)
@@ -459,14 +459,14 @@ def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]
             ("rhode-island", "--abstraction", "JQ.K"),
             "abstraction of 'rhode-island': expected the folder of a saved",
         ),
-        (("leduc", "--against-full"), "--against-full goes with --abstraction"),
-        (("leduc", "--against-full", "--abstraction", "JQK/full"), "must say what both positions see"),
+        (("leduc", "--against-full"), "--against-full needs --abstraction"),
+        (("leduc", "--against-full", "--abstraction", "JQK/full"), "an abstraction for both positions"),
         (
             ("leduc", "--against-full", "--abstraction", "JQK", "--out", "x"),
-            "--against-full takes --iterations",
+            "--out cannot be used with --against-full",
         ),
-        (("bluff-1-1", "--abstraction", "full"), "--abstraction and lp do not apply"),
-        (("--resume", "--out", "x", "--abstraction", "full"), "--abstraction goes with a game"),
+        (("bluff-1-1", "--abstraction", "full"), "--abstraction cannot be used with 'bluff-1-1'"),
+        (("--resume", "--out", "x", "--abstraction", "full"), "--abstraction needs a game"),
     ],
 )
 def test_what_cannot_be_asked(run_errai, arguments: tuple[str, ...], sentence: str) -> None:  # type: ignore[no-untyped-def]

@@ -183,6 +183,7 @@ BAD = [
         ["show", "leduc", "--hand", "K"],
         "--hand and --board need a saved strategy or run, and 'leduc' is neither.",
     ),
+    (["show", "leduc", "--board", "K"], "and 'leduc' is neither."),
     (["exploit", "always-call"], "'always-call' plays any game: --game must say which."),
     (["exploit", "always-win", "--game", "leduc"], "'always-win' is neither."),
     (

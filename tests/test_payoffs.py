@@ -538,7 +538,7 @@ def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
         assert found["payoffs"] == measured.payoffs == (payoffs or "rake 5% cap 3")
         assert found["exploitability_chips"] == measured.chips
         own = measured.profile_values
-        assert found["profile_values"] == (None if own is None else list(own))
+        assert found["profile_values_chips"] == (None if own is None else list(own))
     status, out, _ = run_errai("exploit", "r")
     assert "payoffs rake 5% cap 3" in out
     assert "the strategy itself wins -" in out
@@ -552,12 +552,15 @@ def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
     ("arguments", "sentence"),
     [
         (("solve", "leduc", "--payoffs", "rake"), "'rake' are not payoffs"),
-        (("solve", "bluff-1-1", "--payoffs", "rake 5%"), "--payoffs, --abstraction and lp do not apply"),
+        (
+            ("solve", "bluff-1-1", "--payoffs", "rake 5%"),
+            "--payoffs cannot be used with 'bluff-1-1', a dice game",
+        ),
         (("solve", "leduc", "--algorithm", "lp", "--payoffs", "rake 5%"), "do not sum to the same"),
-        (("solve", "--resume", "--out", "r", "--payoffs", "rake 5%"), "--payoffs goes with a game"),
+        (("solve", "--resume", "--out", "r", "--payoffs", "rake 5%"), "--payoffs needs a game"),
         (
             ("solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--payoffs", "rake 5%"),
-            "--against-full takes --iterations",
+            "--payoffs cannot be used with --against-full",
         ),
     ],
 )

@@ -58,12 +58,12 @@ def target(text: str) -> float:
 
 
 def exponents(text: str) -> tuple[float, float, float]:
-    """Read the three exponents of Discounted CFR."""
+    """Read the three exponents of Discounted CFR, which may be infinite."""
     try:
         alpha, beta, gamma = (float(part) for part in text.split(","))
     except ValueError:
         alpha = beta = gamma = math.nan
-    if not all(map(math.isfinite, (alpha, beta, gamma))):
+    if any(map(math.isnan, (alpha, beta, gamma))):
         raise Refusal(f"--discount must be three numbers such as '1.5,0,2', not '{shortened(text)}'")
     return alpha, beta, gamma
 

@@ -1,0 +1,249 @@
+"""What is typed reaches the Python API: each option off its default, seen where the API is called."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+
+from errai.abstraction.build import BuildOptions, abstract
+from errai.errors import UsageError
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
+from errai.runs.run import Job
+from errai.solvers.solve import StopRule
+
+RunErrai = Callable[..., tuple[int, str, str]]
+
+
+class Recorder:
+    """Stands in for a function of the API; notes what it was called with, and ends the command."""
+
+    def __init__(self) -> None:
+        self.arguments: tuple[Any, ...] = ()
+        self.options: dict[str, Any] = {}
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        self.arguments, self.options = arguments, options
+        raise UsageError("recorded")
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, run_errai: RunErrai) -> Callable[..., Recorder]:
+    def record(name: str, *command: str) -> Recorder:
+        recorder = Recorder()
+        with monkeypatch.context() as patch:
+            patch.setattr(name, recorder)
+            status, out, err = run_errai(*command)
+        assert (status, out, err) == (2, "", "errai: recorded.\n")
+        return recorder
+
+    return record
+
+
+def test_solve(recorded: Callable[..., Recorder], tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    how = ["--threads", "2", "--measure-every", "7", "--out", "x", "--resume", "--tables-in", "disk"]
+    stop = ["--iterations", "9", "--until", "2mbb", "--time", "10m"]
+    found = recorded("errai.runs.run.prepare", "solve", "leduc", *how, *stop)
+    assert found.options == {
+        "num_threads": 2,
+        "measure_every": 7,
+        "out": "x",
+        "resume": True,
+        "tables_in": "disk",
+    }
+    assert found.arguments[1] == StopRule(9, 2.0, 600.0)
+    what = ["--algorithm", "dcfr", "--discount", "1,2,3", "--delay", "4", "--simultaneous", "--seed", "5"]
+    what += ["--bets", "1p,a", "--max-raises", "3", "--force-all-in", "0.25", "--payoffs", "rake 5% cap 3"]
+    found = recorded("errai.runs.run.configure", "solve", "nolimit-holdem", *what, "--dtype", "float32")
+    menu = found.options.pop("bets")
+    assert (menu.text, menu.max_raises, float(menu.force_all_in)) == ("1p,a", 3, 0.25)
+    assert found.arguments[1] == "dcfr"
+    assert found.options == {
+        "seed": 5,
+        "abstraction": None,
+        "payoffs": "rake 5% cap 3",
+        "alternating": False,
+        "delay": 4,
+        "discount": (1.0, 2.0, 3.0),
+        "dtype": "float32",
+    }
+
+
+def test_going_on_with_a_run(recorded: Callable[..., Recorder]) -> None:
+    how = ["--threads", "2", "--measure-every", "7", "--tables-in", "disk", "--time", "90"]
+    found = recorded("errai.runs.run.prepare_resumed", "solve", "--resume", "--out", "x", *how)
+    assert found.arguments == ("x", StopRule(10**12, None, 90.0))
+    assert found.options == {"num_threads": 2, "measure_every": 7, "tables_in": "disk"}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--algorithm", "cfr"],
+        ["--bets", "a"],
+        ["--abstraction", "full"],
+        ["--against-full"],
+        ["--payoffs", "plain"],
+        ["--dtype", "float32"],
+        ["--discount", "1,2,3"],
+        ["--delay", "3"],
+        ["--alternating"],
+        ["--simultaneous"],
+    ],
+    ids=lambda option: option[0],
+)
+def test_a_run_that_goes_on_keeps_its_own(run_errai: RunErrai, option: list[str]) -> None:
+    status, out, err = run_errai("solve", "--resume", "--out", "x", *option)
+    name = "--alternating" if option[0] == "--simultaneous" else option[0]
+    assert (status, out) == (2, "")
+    assert err == f"errai: {name} needs a game: a run that is resumed keeps its own.\n"
+
+
+@pytest.mark.parametrize(("typed", "seconds"), [([], 600.0), (["--checkpoint-every", "5"], 5.0)])
+def test_seconds_between_checkpoints(
+    run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch, typed: list[str], seconds: float
+) -> None:
+    seen = []
+
+    def run(self: Job, report: object, between: object, checkpoint_every: float) -> None:
+        seen.append(checkpoint_every)
+        raise UsageError("seen")
+
+    monkeypatch.setattr(Job, "run", run)
+    run_errai("solve", "kuhn", *typed)
+    assert seen == [seconds]
+
+
+def test_against_a_full_opponent(recorded: Callable[..., Recorder]) -> None:
+    command = ["solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--algorithm", "cfr"]
+    more = ["--iterations", "8", "--measure-every", "4", "--threads", "2", "--dtype", "float32"]
+    found = recorded("errai.runs.abstracted.solve_abstracted_against_full", *command, *more)
+    _, (first, second), algorithm, iterations = found.arguments
+    assert (first.name, second.name, algorithm, iterations) == ("[JQ.K]", "[JQ.K]", "cfr", 8)
+    assert {name: found.options[name] for name in ("num_threads", "measure_every", "dtype", "delay")} == {
+        "num_threads": 2,
+        "measure_every": 4,
+        "dtype": "float32",
+        "delay": 0,
+    }
+
+
+def test_progress_against_a_full_opponent_tells_of_the_opponent(
+    run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A best response to the abstracted position sits opposite; chips of Leduc's ante become mbb/g."""
+    from errai.cli.progress import Progress
+    from errai.response.results import Exploitability
+    from errai.solvers.solve import Measurement
+
+    shown = []
+
+    def solve(*_: object, report: Callable[[int, Measurement], None], **__: object) -> None:
+        report(0, Measurement(3, 1.0, Exploitability((0.25, 0.5), 1)))
+        report(1, Measurement(4, 1.0, Exploitability((0.25, 0.5), 1)))
+        raise UsageError("enough")
+
+    monkeypatch.setattr("errai.runs.abstracted.solve_abstracted_against_full", solve)
+    monkeypatch.setattr(Progress, "show", lambda self, *one: shown.append(one))
+    run_errai("solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--iterations", "10")
+    assert shown == [
+        ("position 0 abstracted, iteration 3: a best response wins 500 mbb/g", 3, 20),
+        ("position 1 abstracted, iteration 4: a best response wins 250 mbb/g", 14, 20),
+    ]
+
+
+def test_exploit(recorded: Callable[..., Recorder]) -> None:
+    options = ["--bets", "1p,a", "--max-raises", "2", "--payoffs", "rake 5% cap 3", "--keep", "kept"]
+    found = recorded(
+        "errai.runs.measure.find_measurable", "exploit", "half", "--game", "nolimit-holdem", *options
+    )
+    name, game, menu, payoffs, keep = found.arguments
+    assert (name, game, payoffs, keep) == ("half", "nolimit-holdem", "rake 5% cap 3", "kept")
+    assert (menu.text, menu.max_raises) == ("1p,a", 2)
+    simple = ["exploit", "half", "--game", "leduc", "--threads", "3"]
+    assert recorded("errai.runs.measure.Measurable.exploitability", *simple).arguments[0] == 3
+    assert recorded("errai.runs.measure.Measurable.estimate", *simple, "--estimate").arguments == (3,)
+
+
+SPOT = ["spot", "--board", "QsJh2h", "--oop", "AhKh", "--ip", "JsTs", "--pot", "50"]
+
+
+def test_spot(recorded: Callable[..., Recorder]) -> None:
+    sizes = ["--stack", "200", "--bets", "50%", "--ip-bets", "a", "--raises", "60%", "--ip-raises", "70%"]
+    more = ["--force-all-in", "0.1", "--max-raises", "3", "--chip", "0.5"]
+    found = recorded("errai.strategy.spot_tree.SpotBetting.of", *SPOT, *sizes, *more)
+    assert found.arguments == (50.0, 200.0, ("50%", "a"), ("60%", "70%"), 0.1, None, 3, 0.5)
+    found = recorded("errai.strategy.spot_tree.SpotBetting.of", *SPOT, "--limit", "10/20/20")
+    assert found.arguments == (50.0, None, None, None, 0.0, [10.0, 20.0, 20.0], None, None)
+    river = [*SPOT[:2], "QsJh2h7c3d", *SPOT[3:], "--stack", "9"]
+    how = ["--until", "0.5%", "--time", "10m", "--algorithm", "cfr+", "--threads", "2", "--iterations", "7"]
+    found = recorded("errai.runs.spot.solve_spot_tree", *river, *how)
+    assert found.arguments[1] == 7
+    names = ("algorithm", "until", "seconds", "num_threads")
+    assert [found.options[name] for name in names] == ["cfr+", 0.5, 600.0, 2]
+    found = recorded("errai.runs.spot.solve_spot_tree", *river)
+    assert (found.arguments[1], *(found.options[name] for name in names)) == (1000, "dcfr", None, None, None)
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    if numba.config.DISABLE_JIT:
+        pytest.skip("features of a whole game")
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "cache"))
+    leduc = load_game("leduc")
+    assert isinstance(leduc, PokerRules)
+    abstract(leduc, "IR-HS 2-4", tmp_path / "base")
+    return tmp_path
+
+
+def test_build(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("errai.abstraction.build.build_abstraction", recorder)
+    work = ["--seed", "3", "--restarts", "4", "--iterations", "5", "--sample", "6", "--passes", "7"]
+    command = ["abstract", "build", "IR-HS 2-4", "--game", "leduc", "--out", "new", *work, "--threads", "2"]
+    assert run_errai(*command)[0] == 2
+    assert recorder.arguments[2] == BuildOptions(
+        seed=3, restarts=4, max_iterations=5, sample_size=6, full_passes=7, num_threads=2
+    )
+    assert recorder.options["out"] == Path("new")
+
+
+def test_public(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("errai.cli.abstract_public._build", recorder)
+    work = ["--public", "2", "--buckets", "5", "--round", "2", "--restarts", "4", "--seed", "6"]
+    assert run_errai("abstract", "public", "base", "--out", "new", *work, "--threads", "2")[0] == 2
+    recorder.options.pop("progress")
+    assert recorder.arguments[2] == Path("new")
+    assert recorder.options == {
+        "special_round": 1,
+        "public": 2,
+        "buckets": 5,
+        "restarts": 4,
+        "seed": 6,
+        "threads": 2,
+    }
+
+
+def test_public_needs_two_bytes_for_each_board_later_card_and_hand(
+    run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = 2 * 3 * 6 * (1 + 6)
+    monkeypatch.setattr("errai.memory.free_disk", lambda folder: needed - 1)
+    status, out, err = run_errai("abstract", "public", "base", "--public", "2", "--out", "new")
+    assert (status, out) == (2, "")
+    assert err == (
+        f"errai: Not enough disk for the tables in 'new': {needed} bytes are needed, "
+        f"{needed - 1} bytes are free.\n"
+    )
+
+
+def test_compare(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("errai.abstraction.compare.compare_round", recorder)
+    command = ["abstract", "compare", "base", "base", "--deals", "77", "--seed", "9"]
+    assert run_errai(*command) == (2, "", "errai: recorded.\n")
+    assert recorder.arguments[2:] == (0, 0, 77, 9)
