@@ -19,7 +19,7 @@ import errai
 from errai.abstraction.describe import features_of
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
-from errai.cli import bars
+from errai.cli import abstract_info, bars
 from errai.cli.progress import Progress
 from errai.games.catalogue import load_game
 
@@ -235,10 +235,11 @@ def test_a_terminal_gets_a_bar() -> None:
 def test_full_disk(run_errai, features: Features, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     usage = shutil.disk_usage(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
+        # Room for the largest table, of 9.9 KiB, and not for all.
+        patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=10_240))
         status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x")
     assert status == 2
-    assert err == "errai: Not enough disk for the tables in 'x': 10.5 KiB are needed, 100 bytes are free.\n"
+    assert err == "errai: Not enough disk for the tables in 'x': 10.5 KiB are needed, 10.0 KiB are free.\n"
     with monkeypatch.context() as patch:
         patch.setattr(os, "posix_fallocate", refuse)
         status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x")
@@ -375,7 +376,7 @@ def test_info_without_features(run_errai, folders: Path, monkeypatch, tmp_path: 
     assert "deals are not known without the feature cache\n" in out
     told = json.loads(run_errai("abstract", "info", str(folders / "imperfect"), "--json")[1])
     assert told["features"] is None
-    assert told["rounds"][1]["occupancy"]["deals"] is None
+    assert told["rounds"][1]["occupancy"]["deals_a_bucket"] is None
     status, out, _ = run_errai("abstract", "show", str(folders / "imperfect"), "--hand", "As")
     assert status == 0
     assert re.match(r"As: bucket \d of 5 in round 1, IR", out)
@@ -386,6 +387,14 @@ def test_info_without_features(run_errai, folders: Path, monkeypatch, tmp_path: 
         "abstract", "show", str(folders / "imperfect"), "--hand", "As", "--plot", "a.png"
     )
     assert_refused(status, err, "--plot has nothing to draw")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0.5, "0"), (1234, "1,234"), (9_999_999, "9,999,999"), (10_000_000, "10.0M"), (2.5e9, "2,500.0M")],
+)
+def test_sizes_of_buckets_are_short(size: float, text: str) -> None:
+    assert abstract_info._short(size) == text
 
 
 def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]
@@ -410,6 +419,9 @@ def test_show_hand(run_errai, folders: Path, features: Features, tmp_path: Path)
     row = features.classes.index(np.array([features.plan.rules.deck.parse("AsTs")], dtype=np.uint8), 1)
     assert (told["round"], told["street"], told["bucket"], told["buckets"]) == (2, None, bucket, 20)
     assert told["of_hand"]["strength"] == pytest.approx(features.expected_strength(1)[row[0]], rel=1e-12)
+    others = np.flatnonzero(found.rounds[0][1].table == bucket)
+    mean = np.average(features.expected_strength(1)[others], weights=features.deals(1)[others])
+    assert told["of_bucket"]["strength"] == pytest.approx(mean, rel=1e-12)
     assert told["of_bucket"]["weakest"] <= told["of_hand"]["strength"] <= told["of_bucket"]["strongest"]
     status, out, _ = run_errai(
         "abstract", "show", place, "--hand", "As", "--board", "Ts9s", "--plot", "b.png"

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
 import pytest
 
 from errai.abstraction.build import BuildOptions, abstract
+from errai.cli.abstract_public import _verify_wanted
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -226,6 +228,29 @@ def test_public(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch
         "seed": 6,
         "threads": 2,
     }
+
+
+@pytest.mark.parametrize("restarts", [1, 4])
+def test_public_clusters_start_as_often_as_asked(
+    run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch, restarts: int
+) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("errai.abstraction.public.clusters.cluster_public_boards", recorder)
+    command = ["abstract", "public", "base", "--public", "2", "--restarts", str(restarts), "--seed", "6"]
+    assert run_errai(*command)[0] == 2
+    assert recorder.options == {"seed": 6, "restarts": restarts}
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (5, 5, 5, 5)])
+def test_public_buckets_are_one_number_or_one_a_round(sizes: tuple[int, ...], tmp_path: Path) -> None:
+    rules = load_game("limit-holdem")
+    assert isinstance(rules, PokerRules)
+    base: Any = SimpleNamespace(game=rules)
+    with pytest.raises(UsageError) as refused:
+        _verify_wanted(base, 1, 60, sizes, tmp_path)
+    assert str(refused.value) == (
+        f"--buckets must be one number or 3, one a round from flop on, not {len(sizes)}"
+    )
 
 
 def test_public_needs_two_bytes_for_each_board_later_card_and_hand(

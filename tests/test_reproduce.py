@@ -11,7 +11,7 @@ import pytest
 from errai.cli.main import main
 from errai.experiments import rhode_island
 from errai.experiments.abstracted_holdem import abstraction_curves, build_for
-from errai.experiments.figure import points_to_measure
+from errai.experiments.figure import Curves, Figure, PublishedCrossing, Tell, compare, points_to_measure
 from errai.experiments.registry import FIGURES, find_figure
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -136,3 +136,58 @@ def test_points_are_even_on_a_logarithmic_axis() -> None:
     assert points_to_measure(10) == [1, 2, 3, 4, 5, 6, 7, 8, 10]
     assert points_to_measure(1000)[-1] == 1000
     assert len(points_to_measure(1000)) < 40
+
+
+def test_curves_beside_published_ones(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A figure of four points: where curves cross, where they end, which is below, and what is left out."""
+    values = {"A": [4.0, 2.0, 1.0, 0.5], "B": [1.0, 2.0, 3.0, 3.0]}
+
+    def draw(iterations: int, seed: int, tell: Tell) -> Curves:
+        return Curves([1, 2, 5, iterations], values, (f"'C' is left out: seed {seed}",))
+
+    figure = Figure(
+        "Two curves",
+        "mbb/g",
+        9000,
+        draw,
+        crossings=(
+            PublishedCrossing("A", 2.0, 1234),
+            PublishedCrossing("A", 0.1),
+            PublishedCrossing("B", 1.0, None, False),
+        ),
+        claims=(("A", "B"), ("B", "A")),
+        ends=(("A", 0.75),),
+    )
+    found = compare(figure, draw(7, 0, lambda *_: None))
+    assert [one.iteration for one in found.crossings] == [2, None, 1]
+    assert found.ends == (("A", 0.5, 0.75),)
+    assert found.claims == (("A", "B", True), ("B", "A", False))
+    monkeypatch.setattr("errai.experiments.registry.find_figure", lambda name: figure)
+    status, out, err = reproduce(
+        capsys, monkeypatch, "two", "--out", str(tmp_path), "--iterations", "7", "--seed", "3"
+    )
+    assert (status, err) == (0, "errai: 'C' is left out: seed 3\n")
+    assert out.splitlines() == [
+        "two: Two curves, 7 iterations, seed 3",
+        "  A reaches 2 mbb/g first at iteration 2 (published: 1,234)",
+        "  A reaches 0.1 mbb/g not within 7 iterations (published: not within 9,000)",
+        "  B reaches 1 mbb/g first at iteration 1 (published: no number)",
+        "  A ends at 0.5 mbb/g (published: 0.75)",
+        "  A ends below B, as published: holds",
+        "  B ends below A, as published: does not hold",
+        f"data in {tmp_path / 'two.csv'}, picture in {tmp_path / 'two.png'}",
+    ]
+    assert (tmp_path / "two.csv").read_text().split() == [
+        "iteration,A,B",
+        "1,4.0,1.0",
+        "2,2.0,2.0",
+        "5,1.0,3.0",
+        "7,0.5,3.0",
+    ]
+
+
+def test_every_figure_is_found_by_its_name() -> None:
+    for name in FIGURES:
+        assert find_figure(name).iterations in (200, 2000, 10_000)
