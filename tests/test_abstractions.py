@@ -95,6 +95,7 @@ def test_what_names_mean() -> None:
 def test_nesting_is_that_of_the_thesis() -> None:
     """THESIS sections 5.5 and 11.3: 5 x 2, 150 x 60, 406 x 163 (103 in print, but the product is 66,178)."""
     assert default_nesting(10) == (5, 2)
+    assert default_nesting(9) == (3, 3)
     assert default_nesting(9000) == (150, 60)
     assert default_nesting(66178) == (406, 163)
 

@@ -72,6 +72,8 @@ def test_subgames_have_the_buckets_of_the_whole(shift: int, dealt: bool) -> None
     whole_cells = game_cells(SHORT)
     whole = game_buckets(whole_cells, SHORT, pair)
     assert [sorted(maps) for maps in whole.maps] == [[1, 2], [1, 2]]
+    alike = [whole.maps[0][r].tolist() == whole.maps[1][r].tolist() for r in (1, 2)]
+    assert alike == [shift == 0, shift == 0], "each player is asked for"
     bucketed = bucketed_rounds(SHORT, pair)
     own = whole_cells.players[0]
     for first_round in (1, 2):
