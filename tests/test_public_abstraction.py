@@ -404,7 +404,7 @@ def test_bad_look_ups_are_refused():
             abstraction().bucket(hand, board)
     with pytest.raises(UsageError, match="The player must be 0 or 1, not 2"):
         abstraction().num_buckets(1, player=2)
-    with pytest.raises(UsageError, match="round 4 does not exist"):
+    with pytest.raises(UsageError, match="Round 4 not found"):
         abstraction().num_buckets(4)
     empty = PublicClusters(np.zeros_like(clusters().cluster_of_board), 2, 0.0, 0, True, 0)
     with pytest.raises(UsageError, match="Public cluster 1 is empty"):
