@@ -320,6 +320,18 @@ def test_subgame_by_subgame_is_the_same(run_errai, tmp_path: Path, agent: str) -
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["best-response-000000-000003.array"]
 
 
+def test_other_payoffs_reach_the_subgames(run_errai) -> None:  # type: ignore[no-untyped-def]
+    """A saved run measured under a rake: the same at once and sub-game by sub-game."""
+    run_errai("solve", "leduc", "--iterations", "20", "--out", "run")
+    plain = json.loads(run_errai("exploit", "run", "--json")[1])
+    raked = ["exploit", "run", "--payoffs", "rake 5% cap 3", "--json"]
+    whole, parted = (json.loads(run_errai(*raked, *more)[1]) for more in ([], ["--keep", "kept"]))
+    assert parted["payoffs"] == whole["payoffs"] == "rake 5% cap 3"
+    for key in ("best_response_values_chips", "profile_values_chips"):
+        assert parted[key] == pytest.approx(whole[key], abs=1e-12)
+    assert whole["exploitability_chips"] != pytest.approx(plain["exploitability_chips"], abs=1e-4)
+
+
 def test_estimate_of_a_small_game_is_its_own_time() -> None:
     found = estimate_exploitability(errai.load_game("leduc"))
     assert found.sample == "leduc"
