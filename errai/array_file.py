@@ -109,7 +109,7 @@ def write_array(
     arrays = [np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")) for part in arrays]
     dtype = arrays[0].dtype.str
     if dtype not in DTYPES:
-        raise UsageError(f"Cannot write an array of {arrays[0].dtype}: expected one of {', '.join(DTYPES)}")
+        raise UsageError(f"cannot write an array of {arrays[0].dtype}: expected one of {', '.join(DTYPES)}")
     shape = arrays[0].shape if len(arrays) == 1 else (sum(part.size for part in arrays),)
     header = ArrayHeader(name, shape, dtype, units, fingerprint, notes or {})
     num_blocks = sum(-(-part.nbytes // BLOCK_BYTES) for part in arrays)

@@ -14,7 +14,7 @@ from typing import Any
 
 from killed_states import InTurn, KilledStates
 
-from errai.abstraction import workers
+from errai import workers
 from errai.abstraction.features import build, stage
 from errai.abstraction.features.features import FeaturePlan
 from errai.games.catalogue import load_game

@@ -107,7 +107,7 @@ def test_full_tells_every_hand_apart() -> None:
 
 @pytest.mark.parametrize("name", ["", "JQ", "J.Q.K.A", "JQ..K", "JJ.QK", "[QK]"])
 def test_names_that_mean_nothing(name: str) -> None:
-    with pytest.raises(UsageError, match=r"Unknown abstraction of Leduc hold'em .*: expected .* or 'full'"):
+    with pytest.raises(UsageError, match=r"unknown abstraction of Leduc hold'em .*: expected .* or 'full'"):
         leduc_abstraction(name)
 
 
@@ -116,7 +116,7 @@ def test_cards_and_rounds_that_leduc_does_not_have() -> None:
     with pytest.raises(UsageError, match=r"round 2 .*'leduc'"):
         abstraction.num_buckets(2)
     with pytest.raises(
-        UsageError, match=r"Expected 2 cards in each row in round 1 of 'leduc', not .* \(1, 3\)"
+        UsageError, match=r"expected 2 cards in each row in round 1 of 'leduc', not .* \(1, 3\)"
     ):
         abstraction.buckets(np.zeros((1, 3), dtype=np.uint8), 1)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round of 'leduc'"):

@@ -103,26 +103,26 @@ def test_nesting_is_that_of_the_thesis() -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("IR-XX-KO 169-9-9-9", "Unknown method 'XX': expected one of C, HS, PHS, KE, KO, PA"),
+        ("IR-XX-KO 169-9-9-9", "unknown method 'XX': expected one of C, HS, PHS, KE, KO, PA"),
         (
             "IR-KE-KO 169-2000000-9-9",
             "in round 1 of 'limit-holdem' must be 1 to 1,286,792, the number of its hands, not 2,000,000",
         ),
         ("IR-KE-KO 169-0-9-9", "of its hands, not 0"),
-        ("IR-KE-KO 169-9-9", "Expected 4 sizes, one for each round of 'limit-holdem', not 3 as in '169-9-9'"),
-        ("XR-KE-KO 169-9-9-9", "Unknown recall 'XR': expected PR, IR, or a letter P or I"),
-        ("IR-KE-KO 169-9-9-x", "Invalid size 'x': expected a number of buckets, such as 200, 5x2 or C"),
-        ("IR-KE-KO", "Invalid name of an abstraction 'IR-KE-KO'"),
-        ("IR-KE-KO 169-5x2-9-9", "The size '5x2' nests"),
+        ("IR-KE-KO 169-9-9", "expected 4 sizes, one for each round of 'limit-holdem', not 3 as in '169-9-9'"),
+        ("XR-KE-KO 169-9-9-9", "unknown recall 'XR': expected PR, IR, or a letter P or I"),
+        ("IR-KE-KO 169-9-9-x", "invalid size 'x': expected a number of buckets, such as 200, 5x2 or C"),
+        ("IR-KE-KO", "invalid name of an abstraction 'IR-KE-KO'"),
+        ("IR-KE-KO 169-5x2-9-9", "the size '5x2' nests"),
         ("IR-KE-KO-KE 169-9-9-9", "or 4, one for each round, not 3 as in 'KE-KO-KE'"),
         ("IR-KE-PA 169-9-9-9", "round 3 is the last"),
         ("PR-PA-KO 169-9-9-9", "PA in round 1 must have a round 2 clustered alone"),
-        ("PIII-KE-KO 9-9-9-9", "Round 0 cannot recall"),
-        ("IR-KE-KO 169-99999999999-9-9", "The size '99999999999' must be at most 2,147,483,647"),
+        ("PIII-KE-KO 9-9-9-9", "round 0 cannot recall"),
+        ("IR-KE-KO 169-99999999999-9-9", "the size '99999999999' must be at most 2,147,483,647"),
         ("IR-PHS 169-2147483647-5-5", "must be 1 to 1,286,792, the number of its hands, not 2,147,483,647"),
         ("PR-PHS 169-5-2147483647-5", "in round 2 of 'limit-holdem' must be 1 to 55,190,538, the number"),
-        (f"IR-PHS 169-{'9' * 5000}-5-5", f"The size '{'9' * 60}...' must be at most 2,147,483,647"),
-        (f"IR-PHS 169-5x{'9' * 5000}-5-5", f"The size '5x{'9' * 58}...' must be at most 2,147,483,647"),
+        (f"IR-PHS 169-{'9' * 5000}-5-5", f"the size '{'9' * 60}...' must be at most 2,147,483,647"),
+        (f"IR-PHS 169-5x{'9' * 5000}-5-5", f"the size '5x{'9' * 58}...' must be at most 2,147,483,647"),
         ("IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9", "not 3"),
     ],
 )
@@ -359,11 +359,13 @@ def test_asking_for_a_bucket(features: dict[str, Features], tmp_path: Path) -> N
     assert loaded.bucket("AsKd") == loaded.bucket("AcKh")
     with pytest.raises(UsageError, match="a board of 4 cards does not belong to a round of 'holdem-2-4'"):
         loaded.bucket("AsKd", "Qs7d2c3c")
-    with pytest.raises(UsageError, match="'As' is not a hand of 'holdem-2-4': expected 2 cards, not 1"):
+    with pytest.raises(
+        UsageError, match="'As' is not a hand of 'holdem-2-4': the number of cards must be 2, not 1"
+    ):
         loaded.bucket("As", "Qs7d2c")
     with pytest.raises(UsageError, match="twice"):
         loaded.bucket("AsKd", "As7d2c")
-    with pytest.raises(UsageError, match="The player must be 0 or 1, not 2"):
+    with pytest.raises(UsageError, match="the player must be 0 or 1, not 2"):
         loaded.bucket("AsKd", "Qs7d2c", 2)
     with pytest.raises(UsageError, match="'holdem-2-4', whose cards are not those of 'limit-holdem'"):
         loaded.verify_fits(rules_of("limit-holdem"))

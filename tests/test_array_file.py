@@ -129,7 +129,7 @@ def test_another_fingerprint_or_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_objects_are_not_written(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Cannot write an array of object: expected one of <f4, <f8"):
+    with pytest.raises(UsageError, match="cannot write an array of object: expected one of <f4, <f8"):
         write(tmp_path / "a", np.array([None]))
     assert not list(tmp_path.iterdir())
 

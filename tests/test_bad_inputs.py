@@ -159,7 +159,7 @@ BAD = [
         )
     ),
     (["solve", "limit-holdem"], "memory"),
-    (["solve"], "Missing a game to solve: 'errai games' lists them."),
+    (["solve"], "missing a game to solve: 'errai games' lists them."),
     (["solve", "leduc", "--algorithm", "best"], "'best'"),
     (["solve", "leduc", "--dtype", "int8"], "'int8'"),
     (["solve", "leduc", "--payoffs", "rake lots"], "rake lots"),
@@ -197,7 +197,7 @@ BAD = [
     ),
     (
         ["reproduce", "table-9"],
-        "Unknown figure 'table-9': expected one of cepheus-figure-1a, cepheus-figure-1b, cepheus-figure-2a, "
+        "unknown figure 'table-9': expected one of cepheus-figure-1a, cepheus-figure-1b, cepheus-figure-2a, "
         "cepheus-figure-2b, thesis-figure-4.4, thesis-figure-4.5.",
     ),
     # Cards and ranges
@@ -211,7 +211,7 @@ BAD = [
     # Abstractions
     (
         BUILD,
-        "Missing an abstraction's name such as 'IR-KE-KO 169-200-200-200', or --config FILE.",
+        "missing an abstraction's name such as 'IR-KE-KO 169-200-200-200', or --config FILE.",
     ),
     ([*BUILD, "hello", *LEDUC], "'hello'"),
     ([*BUILD, "IR-XX 2-4", *LEDUC], "'XX'"),
@@ -236,10 +236,10 @@ BAD = [
     ([*BUILD, "--config", "noise"], "'noise' is not a TOML file"),
     (
         [*BUILD, "--config", "half.toml"],
-        "Invalid 'half.toml': rounds, entry 2: buckets must be a whole number",
+        "invalid 'half.toml': rounds, entry 2: buckets must be a whole number",
     ),
-    (["abstract", "show", "abstraction"], "Expected one of --bucket ROUND:NUMBER and --hand CARDS."),
-    (["abstract", "show", "abstraction", "--bucket", "1:0", "--hand", "K"], "Expected one of --bucket"),
+    (["abstract", "show", "abstraction"], "expected one of --bucket ROUND:NUMBER and --hand CARDS."),
+    (["abstract", "show", "abstraction", "--bucket", "1:0", "--hand", "K"], "expected one of --bucket"),
     (
         ["abstract", "show", "abstraction", "--bucket", "1"],
         "--bucket must be ROUND:NUMBER such as 'flop:25' or '2:25', not '1'.",
@@ -247,10 +247,10 @@ BAD = [
     (["abstract", "show", "abstraction", "--bucket", "1:x"], "or '2:25', not '1:x'."),
     (
         ["abstract", "show", "abstraction", "--bucket", "3:0"],
-        "Unknown round '3' of 'leduc': it must be 1, 2.",
+        "unknown round '3' of 'leduc': it must be 1, 2.",
     ),
-    (["abstract", "show", "abstraction", "--bucket", "flop:0"], "Unknown round 'flop' of 'leduc'"),
-    (["abstract", "show", "abstraction", "--bucket", "0:0"], "Unknown round '0' of 'leduc'"),
+    (["abstract", "show", "abstraction", "--bucket", "flop:0"], "unknown round 'flop' of 'leduc'"),
+    (["abstract", "show", "abstraction", "--bucket", "0:0"], "unknown round '0' of 'leduc'"),
     (["abstract", "show", "abstraction", "--bucket", "1:20"], "20"),
     (
         ["abstract", "show", "abstraction", "--board", "K", "--bucket", "1:0"],
@@ -258,11 +258,11 @@ BAD = [
     ),
     (
         ["abstract", "show", "abstraction", "--hand", "KsQs"],
-        "'KsQs' is not a hand of 'leduc': expected 1 cards, not 2.",
+        "'KsQs' is not a hand of 'leduc': the number of cards must be 1, not 2.",
     ),
     (["abstract", "show", "abstraction", "--hand", "Kx"], "x"),
     (["abstract", "show", "[JQ.X]", "--bucket", "1:0"], "'[JQ.X]'"),
-    (["abstract", "public", "abstraction", "--round", "9"], "Unknown round '9' of 'leduc'"),
+    (["abstract", "public", "abstraction", "--round", "9"], "unknown round '9' of 'leduc'"),
     (
         ["abstract", "public", "abstraction", "--round", "1"],
         "--round must deal public cards, and round 1 of 'leduc' deals none.",

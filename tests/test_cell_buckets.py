@@ -124,8 +124,8 @@ def test_sizes_bound_the_buckets() -> None:
     maps = {1: np.arange(9)}
     Buckets((maps, maps)).verify(cells)
     Buckets((maps, maps), sizes=({1: 9}, {1: 20})).verify(cells)
-    with pytest.raises(UsageError, match="Buckets of round 1 must be 0 to 7, not 8"):
+    with pytest.raises(UsageError, match="buckets of round 1 must be 0 to 7, not 8"):
         Buckets((maps, maps), sizes=({1: 9}, {1: 8})).verify(cells)
     below = {1: np.arange(9) - 1}
-    with pytest.raises(UsageError, match="Buckets of round 1 must be 0 to 7, not -1"):
+    with pytest.raises(UsageError, match="buckets of round 1 must be 0 to 7, not -1"):
         Buckets((below, below)).verify(cells)

@@ -239,7 +239,7 @@ def test_full_disk(run_errai, features: Features, monkeypatch: pytest.MonkeyPatc
         patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=10_240))
         status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x")
     assert status == 2
-    assert err == "errai: Not enough disk for the tables in 'x': 10.5 KiB are needed, 10.0 KiB are free.\n"
+    assert err == "errai: not enough disk for the tables in 'x': 10.5 KiB are needed, 10.0 KiB are free.\n"
     with monkeypatch.context() as patch:
         patch.setattr(os, "posix_fallocate", refuse)
         status, _, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x")
@@ -263,45 +263,45 @@ def assert_refused(status: int, err: str, sentence: str) -> None:
 
 
 BAD_FILES = [
-    ("name = 7", "Invalid 'a.toml': name must be text, not 7"),
-    ('seed = "x"', "Invalid 'a.toml': seed must be a whole number, not \"x\""),
-    ("seed = true", "Invalid 'a.toml': seed must be a whole number, not true"),
-    ("seed = -1", "Invalid 'a.toml': seed must be 0 or more, not -1"),
-    ("restarts = 0", "Invalid 'a.toml': restarts must be 1 or more, not 0"),
-    ("sample = 2.5", "Invalid 'a.toml': sample must be a whole number, not 2.5"),
-    ("passes = nan", "Invalid 'a.toml': passes must be a whole number, not NaN"),
+    ("name = 7", "invalid 'a.toml': name must be text, not 7"),
+    ('seed = "x"', "invalid 'a.toml': seed must be a whole number, not \"x\""),
+    ("seed = true", "invalid 'a.toml': seed must be a whole number, not true"),
+    ("seed = -1", "invalid 'a.toml': seed must be 0 or more, not -1"),
+    ("restarts = 0", "invalid 'a.toml': restarts must be 1 or more, not 0"),
+    ("sample = 2.5", "invalid 'a.toml': sample must be a whole number, not 2.5"),
+    ("passes = nan", "invalid 'a.toml': passes must be a whole number, not NaN"),
     (
         "sed = 7",
-        "Invalid 'a.toml': unknown key 'sed', expected game, name, out, players, rounds, seed, restarts, "
+        "invalid 'a.toml': unknown key 'sed', expected game, name, out, players, rounds, seed, restarts, "
         "iterations, sample, passes, clusters",
     ),
     ("name = ", "'a.toml' is not a TOML file"),
     ("\xff", "'a.toml' is not a TOML file"),
-    ("", "Missing an abstraction's name"),
+    ("", "missing an abstraction's name"),
     (
         'name = "x"\nplayers = ["x", "y"]',
-        "Invalid 'a.toml': it has both name and players, where one is expected",
+        "invalid 'a.toml': it has both name and players, where one is expected",
     ),
-    ('players = ["x"]', "Invalid 'a.toml': players must be a list of two names, not [\"x\"]"),
-    ('players = ["x", 3]', "Invalid 'a.toml': players must be text, not 3"),
-    ("rounds = 3", "Invalid 'a.toml': rounds must be a list, not 3"),
-    ('[[rounds]]\nmethod = "KE"', "Invalid 'a.toml': rounds, entry 1: buckets is missing"),
-    ("[[rounds]]\nbuckets = 3", "Invalid 'a.toml': rounds, entry 1: method is missing"),
+    ('players = ["x"]', "invalid 'a.toml': players must be a list of two names, not [\"x\"]"),
+    ('players = ["x", 3]', "invalid 'a.toml': players must be text, not 3"),
+    ("rounds = 3", "invalid 'a.toml': rounds must be a list, not 3"),
+    ('[[rounds]]\nmethod = "KE"', "invalid 'a.toml': rounds, entry 1: buckets is missing"),
+    ("[[rounds]]\nbuckets = 3", "invalid 'a.toml': rounds, entry 1: method is missing"),
     (
         '[[rounds]]\nmethod = "KE"\nbuckets = 5.5',
-        "Invalid 'a.toml': rounds, entry 1: buckets must be a whole number, or text such as '5x2', not 5.5",
+        "invalid 'a.toml': rounds, entry 1: buckets must be a whole number, or text such as '5x2', not 5.5",
     ),
     (
         '[[rounds]]\nmethod = "KE"\nbuckets = true',
-        "Invalid 'a.toml': rounds, entry 1: buckets must be a whole number, or text such as '5x2', not true",
+        "invalid 'a.toml': rounds, entry 1: buckets must be a whole number, or text such as '5x2', not true",
     ),
     (
         '[[rounds]]\nmethod = "KE"\nbucket = 3',
-        "Invalid 'a.toml': rounds, entry 1: unknown key 'bucket', expected method, buckets, recall",
+        "invalid 'a.toml': rounds, entry 1: unknown key 'bucket', expected method, buckets, recall",
     ),
     (
         '[[rounds]]\nmethod = "KE"\nbuckets = 3\nrecall = "no"',
-        "Invalid 'a.toml': rounds, entry 1: recall must be true or false, not \"no\"",
+        "invalid 'a.toml': rounds, entry 1: recall must be true or false, not \"no\"",
     ),
 ]
 

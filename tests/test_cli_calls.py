@@ -261,7 +261,7 @@ def test_public_needs_two_bytes_for_each_board_later_card_and_hand(
     status, out, err = run_errai("abstract", "public", "base", "--public", "2", "--out", "new")
     assert (status, out) == (2, "")
     assert err == (
-        f"errai: Not enough disk for the tables in 'new': {needed} bytes are needed, "
+        f"errai: not enough disk for the tables in 'new': {needed} bytes are needed, "
         f"{needed - 1} bytes are free.\n"
     )
 

@@ -11,13 +11,13 @@ import pytest
 
 import errai
 from errai import array_file
-from errai.abstraction import build as build_module
-from errai.abstraction.build import build_abstraction, needed_features
+from errai.abstraction.build import build_abstraction
 from errai.abstraction.describe import features_of, profile
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features.build import build_features, estimate_seconds, from_weakest
 from errai.abstraction.features.cache import cached_folders
 from errai.abstraction.features.features import FeaturePlan, Features
+from errai.abstraction.methods import method
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
@@ -65,21 +65,6 @@ def test_only_what_a_recipe_needs_is_built(own_cache: Path) -> None:
         abstraction = errai.abstract(leduc, name)
         assert names(FeaturePlan(leduc, 3).folder) == LEDUC_ALWAYS | more
         assert abstraction.num_opponent_clusters == (3 if "KO" in name else 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "needed"),
-    [
-        ("PR-PHS 10-10-10-10", set()),
-        ("IR-KE-KO 169-200-200-200", {"histograms-1", "histograms-2", "ochs-3"}),
-        ("IR-KO 10-10-10-10", {"ochs-0", "ochs-1", "ochs-2", "ochs-3"}),
-        ("IR-HS-PA-HS-HS 10-10-10-10", {"histograms-1", "histograms-2"}),
-        ("IR-HS-PA-KE-KO 10-10-10-10", {"histograms-1", "histograms-2", "ochs-3"}),
-        ("IR-HS-HS-HS-KO 10-10-10-10 / IR-HS-KE-HS-HS 10-10-10-10", {"ochs-3", "histograms-1"}),
-    ],
-)
-def test_needed_features(name: str, needed: set[str]) -> None:
-    assert needed_features(parse_recipes(name, rules_of("limit-holdem"))) == needed | {"strength"}
 
 
 def test_what_is_needed_to_build_what_is_needed() -> None:
@@ -183,7 +168,7 @@ def test_a_missing_feature_is_told_by_name(own_cache: Path) -> None:
     assert not features.has("ochs-0")
     assert not features.has("histograms-1")
     sentence = (
-        r"The feature 'ochs-0' of 'leduc' is not in '.*': run 'errai abstract features leduc' to build it"
+        r"the feature 'ochs-0' of 'leduc' is not in '.*': run 'errai abstract features leduc' to build it"
     )
     with pytest.raises(UsageError, match=sentence):
         features.ochs(0)
@@ -293,8 +278,8 @@ def test_an_empty_last_cluster_of_opponents_shifts_nothing(
         features = build_features(FeaturePlan(rules, 4))
     assert sorted(set(features.opponent_clusters.tolist())) == [0, 1, 2]
     for constant, value in (("MAX_DEALS_IN_A_TABLE", 1000), ("MIN_DEALS_SAMPLED", 10_000)):
-        monkeypatch.setattr(build_module, constant, value)
-    monkeypatch.setattr(build_module, "MAX_DEALS_SAMPLED", 10_000)
+        monkeypatch.setattr(method, constant, value)
+    monkeypatch.setattr(method, "MAX_DEALS_SAMPLED", 10_000)
     built = build_abstraction(parse_recipes("IIP-KE-KO 5-6-3", rules), features, out=tmp_path / "a")
     assert built.rounds[0][2].kind == "ochs"
     loaded = errai.load_abstraction(tmp_path / "a")

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 from killed_features import SMALL_STEPS
-from killed_states import InTurn, KilledStates
+from killed_states import KilledStates
 
 import errai
 from errai.abstraction import build as build_module
@@ -22,7 +22,6 @@ from errai.abstraction.features import build as feature_build
 from errai.abstraction.features import stage as feature_stage
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
-from errai.abstraction.public import build as public_build
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import PublicClusters
 from errai.abstraction.recipe import parse_recipes
@@ -41,7 +40,6 @@ def small_steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Many small steps on one thread; times that are always the same."""
     for module, name, value in SMALL_STEPS:
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(public_build, "ThreadPoolExecutor", InTurn)
     monkeypatch.setattr(build_module, "perf_counter", lambda: 0.0)
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "cache"))
 

@@ -396,11 +396,11 @@ ONES = np.ones(10, dtype=np.uint16)
     [
         (
             lambda: cluster(POINTS, ONES, 11, Metric.L1),
-            "The number of clusters must be 1 to 10, one for each row, not 11",
+            "the number of clusters must be 1 to 10, one for each row, not 11",
         ),
         (
             lambda: cluster(POINTS, ONES, 0, Metric.L1),
-            "The number of clusters must be 1 to 10, one for each row, not 0",
+            "the number of clusters must be 1 to 10, one for each row, not 0",
         ),
         (lambda: cluster(POINTS, ONES, 2, Metric.L1, restarts=0), "restarts must be 1 or more, not 0"),
         (
@@ -414,30 +414,30 @@ ONES = np.ones(10, dtype=np.uint16)
         (lambda: cluster(POINTS, ONES, 2, Metric.L1, seed=-1), "seed must be 0 or more, not -1"),
         (
             lambda: cluster(POINTS, ONES[1:], 2, Metric.L1),
-            "Weights must be 10 integers, one for each row, not uint16[9]",
+            "weights must be 10 integers, one for each row, not uint16[9]",
         ),
         (
             lambda: cluster(POINTS, ONES * 0.5, 2, Metric.L1),
-            "Weights must be 10 integers, one for each row, not float64[10]",
+            "weights must be 10 integers, one for each row, not float64[10]",
         ),
-        (lambda: cluster(POINTS, ONES * 0, 2, Metric.L1), "Weights must be 1 or more, not 0"),
+        (lambda: cluster(POINTS, ONES * 0, 2, Metric.L1), "weights must be 1 or more, not 0"),
         (
             lambda: cluster(POINTS.astype(np.int64), ONES, 2, Metric.L1),
-            "Rows must be uint16 with 2 columns, not int64[10, 2]",
+            "rows must be uint16 with 2 columns, not int64[10, 2]",
         ),
         (
             lambda: cluster(POINTS + np.uint16(60_000), ONES, 2, Metric.L2),
-            "Values up to 60019 in 2 columns are too large: L2 distances must stay below 2^31, and their "
+            "values up to 60019 in 2 columns are too large: L2 distances must stay below 2^31, and their "
             "weighted sum below 2^62",
         ),
         (
             lambda: assign(POINTS, POINTS[:, :1], Metric.L1),
-            "Rows must be uint16 with 1 columns, not uint16[10, 2]",
+            "rows must be uint16 with 1 columns, not uint16[10, 2]",
         ),
-        (lambda: assign(POINTS, POINTS[:0], Metric.L1), "The number of centres must be 1 or more, not 0"),
+        (lambda: assign(POINTS, POINTS[:0], Metric.L1), "the number of centres must be 1 or more, not 0"),
         (
             lambda: assign(POINTS, POINTS[:3], Metric.L1, labels=np.full(10, 3)),
-            "Guessed labels must be 10 numbers from 0 to 2, which these of shape (10,) are not",
+            "guessed labels must be 10 numbers from 0 to 2, which these of shape (10,) are not",
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, sample_size=4),
@@ -445,7 +445,7 @@ ONES = np.ones(10, dtype=np.uint16)
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 3, 5, Metric.L1),
-            "Rows must be uint16 with 3 columns, not uint16[10, 2]",
+            "rows must be uint16 with 3 columns, not uint16[10, 2]",
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, full_passes=-1),

@@ -282,7 +282,7 @@ def test_a_sample_is_verified_only_where_it_is_used() -> None:
         ({"max_iterations": 0}, "max_iterations must be 1 or more, not 0"),
         ({"sample_size": 0}, "sample_size must be 1 or more, not 0"),
         ({"full_passes": -1}, "full_passes must be 0 or more, not -1"),
-        ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
+        ({"num_threads": 0}, "num_threads must be 1 or more, not 0"),
     ],
 )
 def test_bad_options(options: dict[str, int], sentence: str) -> None:
@@ -293,10 +293,10 @@ def test_bad_options(options: dict[str, int], sentence: str) -> None:
 
 def test_games_by_name_and_games_without_cards() -> None:
     with pytest.raises(
-        UsageError, match="Expected a card game: 'bluff-2-1' has no cards to put into buckets"
+        UsageError, match="expected a card game: 'bluff-2-1' has no cards to put into buckets"
     ):
         errai.abstract("bluff-2-1", "IR-KE-KO 2-2")
-    with pytest.raises(UsageError, match="Expected a card game: 'bluff-2-1' has no cards"):
+    with pytest.raises(UsageError, match="expected a card game: 'bluff-2-1' has no cards"):
         errai.abstract(load_game("bluff-2-1"), "IR-KE-KO 2-2")
     with pytest.raises(UsageError, match="neither a game nor"):
         errai.abstract("no-such-game", "IR-KE-KO 2-2")

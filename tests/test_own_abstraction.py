@@ -103,7 +103,7 @@ def test_a_function_that_tells_suits_apart_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         errai.abstraction_from_function("leduc", lambda hand, board, r: int(hand[1] == "s"))
     assert re.fullmatch(
-        r"Buckets must not depend on the names of suits: 'Js' on board '' has bucket 1 in round 0, and the "
+        r"buckets must not depend on the names of suits: 'Js' on board '' has bucket 1 in round 0, and the "
         r"same hand in other suits has 0",
         str(caught.value),
     )
@@ -119,7 +119,7 @@ def test_answers_that_are_no_buckets(answer: object) -> None:
     with pytest.raises(UsageError) as caught:
         errai.abstraction_from_function("leduc", choose)
     assert str(caught.value) == (
-        "The bucket of 'Qh' on board '' in round 0 must be a whole number from 0 to 2, not " + repr(answer)
+        "the bucket of 'Qh' on board '' in round 0 must be a whole number from 0 to 2, not " + repr(answer)
     )
 
 
@@ -129,21 +129,23 @@ def never_asked(hand: str, board: str, round_index: int) -> int:
 
 def test_what_cannot_be_abstracted() -> None:
     with pytest.raises(
-        UsageError, match="Expected a card game: 'bluff-1-1' has no cards to put into buckets"
+        UsageError, match="expected a card game: 'bluff-1-1' has no cards to put into buckets"
     ):
         errai.abstraction_from_function("bluff-1-1", pairs_and_kings)
-    with pytest.raises(UsageError, match="Expected a card game: '5' has no cards"):
+    with pytest.raises(UsageError, match="expected a card game: '5' has no cards"):
         errai.abstraction_from_function(5, pairs_and_kings)  # type: ignore[arg-type]
     with pytest.raises(
-        UsageError, match=r"Round 2 of 'limit-holdem' has 55,190,538 canonical deals: .* 5,000,000"
+        UsageError, match=r"round 2 of 'limit-holdem' has 55,190,538 canonical deals: .* 5,000,000"
     ):
         errai.abstraction_from_function("limit-holdem", never_asked, check_suits=False)
     mine = errai.abstraction_from_function("leduc", pairs_and_kings)
     with pytest.raises(UsageError, match="'own' was made for 'leduc', whose cards are not those of 'kuhn'"):
         errai.solve("kuhn", "cfr+", 1, abstraction=mine)
-    with pytest.raises(UsageError, match="The player must be 0 or 1, not 2"):
+    with pytest.raises(UsageError, match="the player must be 0 or 1, not 2"):
         mine.num_buckets(0, 2)
-    with pytest.raises(UsageError, match="A hand of 'leduc' must have 1 cards, not 2 as 'KhKs' has"):
+    with pytest.raises(
+        UsageError, match="'KhKs' is not a hand of 'leduc': the number of cards must be 1, not 2"
+    ):
         mine.bucket("KhKs")
 
 
@@ -222,7 +224,7 @@ def test_a_public_abstraction_by_one_call(tmp_path: Path, monkeypatch: pytest.Mo
     [
         ({"seed": -1}, "seed must be 0 or more, not -1"),
         ({"restarts": 0}, "restarts must be 1 or more, not 0"),
-        ({"public_clusters": 10}, "The number of public clusters must be 1 to 3, one for each board, not 10"),
+        ({"public_clusters": 10}, "the number of public clusters must be 1 to 3, one for each board, not 10"),
         ({"buckets": 0}, "must be 1 numbers from 1 to 65535, not 0"),
         ({"special_round": 0}, "must be one of 'leduc' that deals public cards, not 0"),
     ],

@@ -301,19 +301,19 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
     [
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 4),
-            "The number of clusters must be 1 to 3, one for each row, not 4",
+            "the number of clusters must be 1 to 3, one for each row, not 4",
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES[:2], Metric.L1, 2),
-            "Next buckets must be 0 to 1, one for each centre, not 2",
+            "next buckets must be 0 to 1, one for each centre, not 2",
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES[:0], Metric.L1, 2),
-            "The number of next buckets must be 1 to 65,536, not 0",
+            "the number of next buckets must be 1 to 65,536, not 0",
         ),
         (
             lambda: cluster_potential(ROWS.astype(np.int64), ONES, CENTRES, Metric.L1, 2),
-            "Next buckets must be uint16 with 1 or more columns, not int64[3, 2]",
+            "next buckets must be uint16 with 1 or more columns, not int64[3, 2]",
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 2, sample_size=1),
@@ -326,11 +326,11 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
         ),
         (
             lambda: greedy_emd([0, 3], [1, 1], [[0, 1], [1, 0]]),
-            "The row must be one or more buckets from 0 to 1, not [0, 3]",
+            "the row must be one or more buckets from 0 to 1, not [0, 3]",
         ),
         (
             lambda: greedy_emd([0], [1, -1], [[0, 1], [1, 0]]),
-            "Expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
+            "expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
             "shapes (2,) and (2, 2)",
         ),
     ],

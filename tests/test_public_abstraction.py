@@ -298,7 +298,7 @@ def test_a_worker_loads_only_its_own_clusters(tmp_path):
     assert (loaded.buckets_on_board(mine) == abstraction().buckets_on_board(mine)).all()
     with pytest.raises(UsageError, match=r"is in public cluster 2, which is not loaded: 1 are"):
         loaded.buckets_on_board(others)
-    with pytest.raises(UsageError, match=r"Cluster 0 is not loaded: a public abstraction is saved with all"):
+    with pytest.raises(UsageError, match=r"cluster 0 is not loaded: a public abstraction is saved with all"):
         loaded.save(tmp_path / "b")
     with pytest.raises(UsageError, match=r"Cluster 4 not found: .* has clusters 0 to 3"):
         load_public_abstraction(tmp_path / "a", clusters=[4])
@@ -383,7 +383,7 @@ def test_the_manifest_says_what_it_is(tmp_path):
         ({"buckets": (5, 5)}, "must be 3 numbers from 1 to 65535, not 5, 5"),
         ({"special_round": 0}, "must be one of 'holdem-16' that deals public cards, not 0"),
         ({"special_round": 2}, "boards of round 2 of 'holdem-16', not of"),
-        ({"only": [9]}, "The cluster must be 0 to 3, not 9"),
+        ({"only": [9]}, "the cluster must be 0 to 3, not 9"),
         ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
         ({"seed": -1}, "seed must be 0 or more, not -1"),
     ],
@@ -396,18 +396,18 @@ def test_bad_builds_are_refused(options, sentence):
 def test_bad_look_ups_are_refused():
     for hand, board, sentence in (
         ("AsKs", "AsQdQh", "As occurs twice"),
-        ("As", "KsQdQh", "'As' is not a hand of 'holdem-16': expected 2 cards, not 1"),
+        ("As", "KsQdQh", "'As' is not a hand of 'holdem-16': the number of cards must be 2, not 1"),
         ("AsKs", "QdQh", "a board of 2 cards does not belong to a round"),
         ("2s2d", "KsQdQh", "2s is not in this deck"),
     ):
         with pytest.raises(UsageError, match=sentence):
             abstraction().bucket(hand, board)
-    with pytest.raises(UsageError, match="The player must be 0 or 1, not 2"):
+    with pytest.raises(UsageError, match="the player must be 0 or 1, not 2"):
         abstraction().num_buckets(1, player=2)
-    with pytest.raises(UsageError, match="Round 4 not found"):
+    with pytest.raises(UsageError, match="round 4 not found"):
         abstraction().num_buckets(4)
     empty = PublicClusters(np.zeros_like(clusters().cluster_of_board), 2, 0.0, 0, True, 0)
-    with pytest.raises(UsageError, match="Public cluster 1 is empty"):
+    with pytest.raises(UsageError, match="public cluster 1 is empty"):
         build_public_abstraction(features(), empty)
 
 

@@ -303,8 +303,8 @@ def test_more_restarts_are_never_worse():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"num_clusters": 0}, "The number of public clusters must be 1 to 4, one for each board, not 0"),
-        ({"num_clusters": 5}, "The number of public clusters must be 1 to 4, one for each board, not 5"),
+        ({"num_clusters": 0}, "the number of public clusters must be 1 to 4, one for each board, not 0"),
+        ({"num_clusters": 5}, "the number of public clusters must be 1 to 4, one for each board, not 5"),
         ({"max_iterations": -1}, "max_iterations must be 0 or more, not -1"),
         ({"restarts": 0}, "restarts must be 1 or more, not 0"),
         ({"seed": -1}, "seed must be 0 or more, not -1"),
@@ -323,12 +323,12 @@ def test_bad_clusterings_are_refused(options, sentence):
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(UsageError, match="Round 0 of 'rhode-island' has no boards to cluster"):
+    with pytest.raises(UsageError, match="round 0 of 'rhode-island' has no boards to cluster"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 0)
-    with pytest.raises(UsageError, match="The round must be 0 to 2 in 'rhode-island', not 3"):
+    with pytest.raises(UsageError, match="the round must be 0 to 2 in 'rhode-island', not 3"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 3)
     with pytest.raises(
-        UsageError, match=r"The 51 hands that share no card with the board 2c .*: 52 have one"
+        UsageError, match=r"the 51 hands that share no card with the board 2c .*: 52 have one"
     ):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 1)
     with pytest.raises(UsageError, match="has bucket 4: it must be 0 to 3"):
@@ -336,12 +336,12 @@ def test_bad_tables_are_refused():
             lambda board: np.where(np.arange(52) == board[0], -1, 4), deals("rhode-island"), 1, num_buckets=4
         )
     with pytest.raises(
-        UsageError, match=r"Expected 9 buckets, one for each class of round 1 of 'leduc', not .* \(5,\)"
+        UsageError, match=r"expected 9 buckets, one for each class of round 1 of 'leduc', not .* \(5,\)"
     ):
         buckets_of_classes(np.zeros(5, dtype=np.int32), deals("leduc"), 1)
     with pytest.raises(UsageError, match="equal sums of 1 to 65535 private hands, not 3 to 4"):
         public_differences(np.array([[1, 2], [2, 2]], dtype=np.uint16))
     with pytest.raises(UsageError, match=r"the number of threads must be 1 or more, not 0"):
         public_differences(np.array([[1, 2], [2, 1]], dtype=np.uint16), num_threads=0)
-    with pytest.raises(UsageError, match="The cluster must be 0 to 2, not 3"):
+    with pytest.raises(UsageError, match="the cluster must be 0 to 2, not 3"):
         cluster_public_boards(random_distances(0, 4, 5), 3).boards(3)

@@ -34,7 +34,7 @@ def test_names_and_back(game: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "5", "-1", "(flop)", "show", "round 1"])
 def test_unknown_rounds_of_holdem(text: str) -> None:
-    sentence = f"Unknown round '{text}' of 'limit-holdem': it must be preflop, flop, turn, river or 1 to 4"
+    sentence = f"unknown round '{text}' of 'limit-holdem': it must be preflop, flop, turn, river or 1 to 4"
     with pytest.raises(UsageError) as refused:
         find_round(rules_of("limit-holdem"), text)
     assert str(refused.value) == sentence

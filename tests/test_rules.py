@@ -114,7 +114,11 @@ def test_hands_and_boards_are_read_together() -> None:
         ("rhode-island", ("A", "K"), "'A' gives the rank A without a suit"),
         ("rhode-island", ("As", "K"), "'K' gives the rank K without a suit"),
         ("limit-holdem", ("AK",), "'AK' gives the rank A without a suit"),
-        ("limit-holdem", ("As",), "'As' is not a hand of 'limit-holdem': expected 2 cards, not 1"),
+        (
+            "limit-holdem",
+            ("As",),
+            "'As' is not a hand of 'limit-holdem': the number of cards must be 2, not 1",
+        ),
         ("limit-holdem", ("AsKd", "Qs7d"), "a board of 2 cards .*: expected 0 or 3 or 4 or 5 cards"),
         ("limit-holdem", ("AsKd", "As7d2c"), "the card As occurs twice"),
         ("leduc", ("K", "QK"), "a board of 2 cards does not belong to a round of 'leduc': expected 0 or 1"),

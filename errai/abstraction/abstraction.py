@@ -127,7 +127,7 @@ class Abstraction:
         """Refuse a game with other cards."""
         if not rules.deals_like(self.game):
             raise UsageError(
-                f"The abstraction '{self.name}' was made for '{self.game.name}', whose cards are not those "
+                f"the abstraction '{self.name}' was made for '{self.game.name}', whose cards are not those "
                 f"of '{rules.name}'"
             )
 

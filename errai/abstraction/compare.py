@@ -78,7 +78,7 @@ def compare_round(
         seed: of them.
     """
     if num_deals < 2:
-        raise UsageError(f"The number of deals to compare must be 2 or more, not {num_deals}")
+        raise UsageError(f"the number of deals to compare must be 2 or more, not {num_deals}")
     if not first.game.deals_like(second.game):
         raise UsageError(
             f"'{first.name}' and '{second.name}' cannot be compared: the cards of '{first.game.name}' are "

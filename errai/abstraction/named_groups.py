@@ -114,7 +114,7 @@ def leduc_abstraction(name: str) -> RankGroups:
     groups = tuple(name.removeprefix("[").removesuffix("]").split("."))
     if "" in groups or sorted("".join(groups)) != sorted(game.deck.ranks):
         raise UsageError(
-            f"Unknown abstraction of Leduc hold'em '{name}': expected the ranks J, Q and K in groups, "
+            f"unknown abstraction of Leduc hold'em '{name}': expected the ranks J, Q and K in groups, "
             "such as '[JQ.K]', or 'full'"
         )
     return RankGroups(game, groups)

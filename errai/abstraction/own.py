@@ -118,12 +118,12 @@ def _verify_number(rules: PokerRules, deals: Deals, r: int, check_suits: bool) -
     """Refuse a round with more deals than a function can be asked for."""
     if (num_rows := deals.num_rows(r)) > MAX_DEALS_TO_ASK:
         raise UsageError(
-            f"Round {r} of '{rules.name}' has {num_rows:,} canonical deals: a function can be asked for at "
+            f"round {r} of '{rules.name}' has {num_rows:,} canonical deals: a function can be asked for at "
             f"most {MAX_DEALS_TO_ASK:,}"
         )
     if check_suits and (num_deals := rules.num_deals(r)) > MAX_DEALS_TO_ASK:
         raise UsageError(
-            f"Round {r} of '{rules.name}' has {num_deals:,} deals, and suits can be checked for at most "
+            f"round {r} of '{rules.name}' has {num_deals:,} deals, and suits can be checked for at most "
             f"{MAX_DEALS_TO_ASK:,}: check_suits=False asks once for each of its {num_rows:,} canonical deals"
         )
 
@@ -143,7 +143,7 @@ def _asked(
             bucket = _verified(choose(hole, "".join(board), r), num_rows, hole, "".join(board), r)
             if table[row] not in (-1, bucket):
                 raise UsageError(
-                    f"Buckets must not depend on the names of suits: '{hole}' on board '{''.join(board)}' "
+                    f"buckets must not depend on the names of suits: '{hole}' on board '{''.join(board)}' "
                     f"has bucket {bucket} in round {r}, and the same hand in other suits has {table[row]}"
                 )
             table[row] = bucket
@@ -162,7 +162,7 @@ def _verified(answer: Any, num_rows: int, hole: str, board: str, r: int) -> int:
         bucket = -1
     if not 0 <= bucket < num_rows:
         raise UsageError(
-            f"The bucket of '{hole}' on board '{board}' in round {r} must be a whole number from 0 to "
+            f"the bucket of '{hole}' on board '{board}' in round {r} must be a whole number from 0 to "
             f"{num_rows - 1:,}, not {answer!r}"
         )
     return bucket

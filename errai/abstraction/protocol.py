@@ -84,7 +84,7 @@ def card_game(game: Game | str | Path) -> PokerRules:
         game = load_game(game)
     if not isinstance(game, PokerRules):
         raise UsageError(
-            f"Expected a card game: '{getattr(game, 'name', game)}' has no cards to put into buckets"
+            f"expected a card game: '{getattr(game, 'name', game)}' has no cards to put into buckets"
         )
     return game
 
@@ -92,7 +92,7 @@ def card_game(game: Game | str | Path) -> PokerRules:
 def verify_player(player: int) -> None:
     """Refuse a position that there is not."""
     if player not in (0, 1):
-        raise UsageError(f"The player must be 0 or 1, not {player}")
+        raise UsageError(f"the player must be 0 or 1, not {player}")
 
 
 def verify_cards(cards: npt.NDArray[np.uint8], classes: HandClasses, round_index: int) -> None:
@@ -100,6 +100,6 @@ def verify_cards(cards: npt.NDArray[np.uint8], classes: HandClasses, round_index
     expected = classes.rules.num_hole_cards + classes.num_board_cards(round_index)
     if cards.ndim != 2 or cards.shape[1] != expected:
         raise UsageError(
-            f"Expected {expected} cards in each row in round {round_index} of '{classes.rules.name}', "
+            f"expected {expected} cards in each row in round {round_index} of '{classes.rules.name}', "
             f"not an array of shape {cards.shape}"
         )

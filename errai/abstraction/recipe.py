@@ -50,13 +50,13 @@ class Recipe:
     def __post_init__(self) -> None:
         if len(self.rounds) != self.rules.num_rounds:
             raise UsageError(
-                f"Expected a recipe for each of the {self.rules.num_rounds} rounds of '{self.rules.name}', "
+                f"expected a recipe for each of the {self.rules.num_rounds} rounds of '{self.rules.name}', "
                 f"not {len(self.rounds)}"
             )
         classes, deals = HandClasses(self.rules), Deals(self.rules)
         for r, recipe in enumerate(self.rounds):
             if recipe.recall and r == 0:
-                raise UsageError("Round 0 cannot recall: there is no round before it")
+                raise UsageError("round 0 cannot recall: there is no round before it")
             if recipe.method is not Method.CANONICAL:
                 _verify_size(recipe.num_buckets, recipe.recall, r, classes, deals)
             if recipe.nested is not None and recipe.nested[0] * recipe.nested[1] != recipe.num_buckets:
@@ -117,7 +117,7 @@ class Recipe:
         match = _NAME.fullmatch(name)
         if match is None:
             raise UsageError(
-                f"Invalid name of an abstraction '{_short(name)}': expected recall, methods and sizes, such "
+                f"invalid name of an abstraction '{_short(name)}': expected recall, methods and sizes, such "
                 "as 'IR-KE-KO 169-200-200-200'"
             )
         recall = _parse_recall(match[1], rules.num_rounds)
@@ -125,7 +125,7 @@ class Recipe:
         sizes = match[3].split("-")
         if len(sizes) != rules.num_rounds:
             raise UsageError(
-                f"Expected {rules.num_rounds} sizes, one for each round of '{rules.name}', not {len(sizes)} "
+                f"expected {rules.num_rounds} sizes, one for each round of '{rules.name}', not {len(sizes)} "
                 f"as in '{_short(match[3])}'"
             )
         classes, deals = HandClasses(rules), Deals(rules)
@@ -184,7 +184,7 @@ def parse_recipes(name: str, rules: PokerRules) -> tuple[Recipe, ...]:
     sides = re.split(r"\s+/\s+", name.strip())
     if len(sides) > 2:
         raise UsageError(
-            f"Expected one name for both positions, or two with ' / ' between them, not {len(sides)}"
+            f"expected one name for both positions, or two with ' / ' between them, not {len(sides)}"
         )
     recipes = tuple(Recipe.parse(side, rules) for side in sides)
     return recipes[:1] if len(set(recipes)) == 1 else recipes
@@ -197,7 +197,7 @@ def _parse_recall(text: str, num_rounds: int) -> list[bool]:
     if len(upper) == num_rounds and set(upper) <= {"P", "I"}:
         return [letter == "P" for letter in upper]
     raise UsageError(
-        f"Unknown recall '{_short(text)}': expected PR, IR, or a letter P or I for each of the {num_rounds} "
+        f"unknown recall '{_short(text)}': expected PR, IR, or a letter P or I for each of the {num_rounds} "
         "rounds"
     )
 
@@ -209,7 +209,7 @@ def _parse_methods(texts: list[str], num_rounds: int) -> list[Method]:
             methods.append(Method(text.upper()))
         except ValueError:
             known = ", ".join(method.value for method in Method)
-            raise UsageError(f"Unknown method '{_short(text)}': expected one of {known}") from None
+            raise UsageError(f"unknown method '{_short(text)}': expected one of {known}") from None
     if len(methods) == 1:
         return methods * num_rounds
     if len(methods) == num_rounds:
@@ -217,7 +217,7 @@ def _parse_methods(texts: list[str], num_rounds: int) -> list[Method]:
     if len(methods) == 2:
         return [methods[0]] * (num_rounds - 1) + [methods[1]]
     raise UsageError(
-        f"Expected 1 method, 2 (before the last round and in it) or {num_rounds}, one for each round, not "
+        f"expected 1 method, 2 (before the last round and in it) or {num_rounds}, one for each round, not "
         f"{len(methods)} as in '{_short('-'.join(texts))}'"
     )
 
@@ -231,14 +231,14 @@ def _round_recipe(
     match = _SIZE.fullmatch(size.replace(",", ""))
     if match is None:
         raise UsageError(
-            f"Invalid size '{_short(size)}': expected a number of buckets, such as 200, 5x2 or C"
+            f"invalid size '{_short(size)}': expected a number of buckets, such as 200, 5x2 or C"
         )
     if max(len(digits.lstrip("0")) for digits in match.groups("")) > MAX_DIGITS:
-        raise UsageError(f"The size '{_short(size)}' must be at most {MAX_BUCKETS:,}")
+        raise UsageError(f"the size '{_short(size)}' must be at most {MAX_BUCKETS:,}")
     nests = METHODS[method].nests and r < classes.num_rounds - 1
     if match[2] is not None and not nests:
         raise UsageError(
-            f"The size '{size}' nests E[HS2] and E[HS], which only PHS before the last round does"
+            f"the size '{size}' nests E[HS2] and E[HS], which only PHS before the last round does"
         )
     first, second = int(match[1]), int(match[2] or 1)
     if first == classes.size(r) and match[2] is None and not recall:
@@ -255,7 +255,7 @@ def _verify_size(num_buckets: int, recall: bool, r: int, classes: HandClasses, d
     most = min(deals.num_rows(r) if recall else classes.size(r), MAX_BUCKETS)
     if not 1 <= num_buckets <= most:
         raise UsageError(
-            f"The number of buckets in round {r} of '{classes.rules.name}' must be 1 to {most:,}, the number "
+            f"the number of buckets in round {r} of '{classes.rules.name}' must be 1 to {most:,}, the number "
             f"of its hands, not {num_buckets:,}"
         )
 

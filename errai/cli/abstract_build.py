@@ -162,7 +162,7 @@ def folder_name(name: str) -> str:
 
 
 def _run_build(build: Build, threads: int | None, json: bool) -> None:
-    from errai.abstraction.build import BuildOptions, build_abstraction, feature_plan
+    from errai.abstraction.build import BuildOptions, build_abstraction, feature_plan, verify_build
     from errai.abstraction.recipe import parse_recipes
 
     rules = _poker_rules(build.game)
@@ -177,6 +177,7 @@ def _run_build(build: Build, threads: int | None, json: bool) -> None:
     game = str(Path(build.game).absolute()) if Path(build.game).is_file() else build.game
     build = replace(build, game=game, name=name, out=str(folder))
     verify_folder(folder, build)
+    verify_build(recipes, plan, options)
     sizes = _verified_tables(recipes, plan, folder)
     if not json:
         _print_tables(name, rules.name, sizes, folder)
@@ -227,7 +228,7 @@ def _verified_tables(recipes: "tuple[Recipe, ...]", plan: "FeaturePlan", folder:
     free = free_disk(folder)
     if sum(sizes) > free:
         raise UsageError(
-            f"Not enough disk for the tables in '{folder}': {format_bytes(sum(sizes))} are needed, "
+            f"not enough disk for the tables in '{folder}': {format_bytes(sum(sizes))} are needed, "
             f"{format_bytes(free)} are free"
         )
     return sizes

@@ -99,7 +99,7 @@ def public_command(
     found = load_abstraction(base)
     if not isinstance(found, Abstraction):
         raise UsageError(
-            f"Expected an abstraction of 'errai abstract build': '{base}' is a public one itself"
+            f"expected an abstraction of 'errai abstract build': '{base}' is a public one itself"
         )
     r = find_round(found.game, special_round)
     name = f"PUBLIC{public}-KE-KO {'-'.join(map(str, sizes))}"
@@ -158,7 +158,7 @@ def _verify_wanted(base: "Abstraction", r: int, public: int, sizes: tuple[int, .
     free = free_disk(folder)
     if needed > free:
         raise UsageError(
-            f"Not enough disk for the tables in '{folder}': {format_bytes(needed)} are needed, "
+            f"not enough disk for the tables in '{folder}': {format_bytes(needed)} are needed, "
             f"{format_bytes(free)} are free"
         )
 

@@ -54,7 +54,7 @@ def show_command(
 ) -> None:
     """Show the hands of a bucket, or the bucket of a hand, with the strengths that may come of them."""
     if (bucket is None) == (hand is None):
-        raise UsageError("Expected one of --bucket ROUND:NUMBER and --hand CARDS")
+        raise UsageError("expected one of --bucket ROUND:NUMBER and --hand CARDS")
     if board and hand is None:
         raise UsageError("--board needs --hand, which is missing")
     verify_picture(plot)

@@ -77,7 +77,7 @@ def wanted_build(given: dict[str, Any], config: str | None) -> Build:
     """
     wanted = (read_build_file(config) if config is not None else {}) | given
     if "name" not in wanted:
-        raise UsageError("Missing an abstraction's name such as 'IR-KE-KO 169-200-200-200', or --config FILE")
+        raise UsageError("missing an abstraction's name such as 'IR-KE-KO 169-200-200-200', or --config FILE")
     return Build(**({"game": DEFAULT_GAME} | wanted))
 
 
@@ -174,17 +174,17 @@ def read_build_file(path: str) -> dict[str, Any]:
         first = error.errors()[0]
         is_of_round = first["loc"][0] == "rounds" and len(first["loc"]) > 2
         keys = RoundSection.model_fields if is_of_round else BuildFile.model_fields
-        raise UsageError(f"Invalid '{path}': {_told(first, list(keys))}") from None
+        raise UsageError(f"invalid '{path}': {_told(first, list(keys))}") from None
     described = [key for key in ("name", "players", "rounds") if getattr(read, key) is not None]
     if len(described) > 1:
-        raise UsageError(f"Invalid '{path}': it has both {' and '.join(described)}, where one is expected")
+        raise UsageError(f"invalid '{path}': it has both {' and '.join(described)}, where one is expected")
     given = read.model_dump(exclude_none=True, exclude={"players", "rounds"})
     if read.players is not None:
         given["name"] = " / ".join(read.players)
     if read.rounds is not None:
         for number, one in enumerate(read.rounds, 1):
             if one.buckets == "C" and one.method.upper() != "C":
-                raise UsageError(f"Invalid '{path}': rounds, entry {number}: buckets is missing")
+                raise UsageError(f"invalid '{path}': rounds, entry {number}: buckets is missing")
         letters = "".join("P" if one.recall else "I" for one in read.rounds)
         methods, sizes = ("-".join(getattr(one, key) for one in read.rounds) for key in ("method", "buckets"))
         given["name"] = f"{letters}-{methods} {sizes}"

@@ -169,7 +169,7 @@ def solve_command(
         raise UsageError("--resume needs --out, the folder of the run to go on with")
     if game is None:
         if not resume:
-            raise UsageError("Missing a game to solve: 'errai games' lists them")
+            raise UsageError("missing a game to solve: 'errai games' lists them")
         fixed = {
             "--algorithm": algorithm,
             "--bets": bets,

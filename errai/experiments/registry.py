@@ -22,6 +22,6 @@ FIGURES = {
 def find_figure(name: str) -> "Figure":
     """Return a figure by its name."""
     if name not in FIGURES:
-        raise UsageError(f"Unknown figure '{name}': expected one of {', '.join(FIGURES)}")
+        raise UsageError(f"unknown figure '{name}': expected one of {', '.join(FIGURES)}")
     figure: Figure = import_module(f"errai.experiments.{FIGURES[name]}").FIGURE
     return figure

@@ -38,4 +38,4 @@ def find_round(rules: PokerRules, text: str) -> int:
             return r
     valid = ", ".join(street_name(rules, r) or str(r + 1) for r in range(rules.num_rounds))
     numbers = f" or 1 to {rules.num_rounds}" if street_name(rules, 0) else ""
-    raise UsageError(f"Unknown round '{text}' of '{rules.name}': it must be {valid}{numbers}")
+    raise UsageError(f"unknown round '{text}' of '{rules.name}': it must be {valid}{numbers}")

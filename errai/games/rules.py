@@ -186,8 +186,8 @@ class PokerRules:
         hole, public = self.deck.parse_parts([hand, board], suits_matter=self.suits_matter)
         if len(hole) != self.num_hole_cards:
             raise UsageError(
-                f"'{hand}' is not a hand of '{self.name}': expected {self.num_hole_cards} cards, "
-                f"not {len(hole)}"
+                f"'{hand}' is not a hand of '{self.name}': "
+                f"the number of cards must be {self.num_hole_cards}, not {len(hole)}"
             )
         self._verify_board(board, public, round_index)
         return hole, public

@@ -117,7 +117,7 @@ def find_measurable(
         return Measurable(name, _cards_only(load_game(game)), menu, payoffs, agents, kept)
     if not Path(name).exists():
         raise UsageError(
-            f"Expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
+            f"expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
             f"'{name}' is neither"
         )
     if game is not None or menu is not None:

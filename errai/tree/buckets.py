@@ -77,13 +77,13 @@ class Buckets:
                     raise UsageError(f"A bucketed round must be 0 to {cells.num_rounds - 1}, not {r}")
                 if buckets.shape != (cells.num_cells(player, r),):
                     raise UsageError(
-                        f"Expected {cells.num_cells(player, r):,} buckets, one for each cell, in round {r} "
+                        f"expected {cells.num_cells(player, r):,} buckets, one for each cell, in round {r} "
                         f"of player {player}, not an array of shape {buckets.shape}"
                     )
                 if buckets.min() < 0 or buckets.max() >= self.num_buckets(r, player):
                     wrong = buckets.min() if buckets.min() < 0 else buckets.max()
                     raise UsageError(
-                        f"Buckets of round {r} must be 0 to {self.num_buckets(r, player) - 1}, not {wrong}"
+                        f"buckets of round {r} must be 0 to {self.num_buckets(r, player) - 1}, not {wrong}"
                     )
 
 
@@ -187,7 +187,7 @@ def verify_same_cards(rules: PokerRules, abstractions: AbstractionPair) -> None:
             continue
         if not rules.deals_like(abstraction.game):
             raise UsageError(
-                f"The abstraction '{abstraction.name}' was made for '{abstraction.game.name}', "
+                f"the abstraction '{abstraction.name}' was made for '{abstraction.game.name}', "
                 f"whose cards are not those of '{rules.name}'"
             )
 
@@ -204,7 +204,7 @@ def _asked(
         buckets[part] = abstraction.buckets(cards[part], round_index, player)
     if buckets.min() < 0 or buckets.max() >= num_buckets:
         raise UsageError(
-            f"The abstraction '{abstraction.name}' gives buckets {buckets.min()} to {buckets.max()} in round "
+            f"the abstraction '{abstraction.name}' gives buckets {buckets.min()} to {buckets.max()} in round "
             f"{round_index}: they must be 0 to {num_buckets - 1}"
         )
     return buckets

@@ -153,7 +153,7 @@ def buckets_of_recipe(name: str, rules: PokerRules) -> tuple[int, ...]:
     """
     recipes = parse_recipes(name, rules)
     if len(recipes) > 1:
-        raise UsageError(f"Expected one abstraction for both positions, not two: '{name}'")
+        raise UsageError(f"expected one abstraction for both positions, not two: '{name}'")
     numbers: list[int] = []
     for r, one in enumerate(recipes[0].rounds):
         own = Deals(rules).num_rows(r) if one.method is Method.CANONICAL else one.num_buckets

@@ -204,7 +204,7 @@ def cluster(
         The clustering; every label is the nearest of the returned centres.
     """
     if points.ndim != 2:
-        raise UsageError(f"Rows must have 2 dimensions, not {points.ndim}")
+        raise UsageError(f"rows must have 2 dimensions, not {points.ndim}")
     effort = Effort(seed, restarts, max_iterations, sample_size=len(points), num_threads=num_threads)
     effort.sampled(len(points), num_clusters)
     total_weight = verify_weights(weights, len(points))

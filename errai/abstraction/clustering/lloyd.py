@@ -176,7 +176,7 @@ class Effort:
         """Return the rows to train on; refuse a sample that has fewer rows than there are clusters."""
         if not 1 <= num_clusters <= num_rows:
             raise UsageError(
-                f"The number of clusters must be 1 to {num_rows:,}, one for each row, not {num_clusters:,}"
+                f"the number of clusters must be 1 to {num_rows:,}, one for each row, not {num_clusters:,}"
             )
         if self.sample_size is not None and self.sample_size < num_clusters:
             raise UsageError(
@@ -190,10 +190,10 @@ def verify_weights(weights: npt.NDArray[Any], num_rows: int) -> int:
     """Refuse weights that are not positive integers, one for each row; return their sum."""
     if weights.shape != (num_rows,) or weights.dtype.kind not in "iu":
         raise UsageError(
-            f"Weights must be {num_rows} integers, one for each row, not {weights.dtype}{list(weights.shape)}"
+            f"weights must be {num_rows} integers, one for each row, not {weights.dtype}{list(weights.shape)}"
         )
     if weights.min() < 1:
-        raise UsageError(f"Weights must be 1 or more, not {weights.min()}")
+        raise UsageError(f"weights must be 1 or more, not {weights.min()}")
     return int(weights.sum(dtype=np.int64))
 
 

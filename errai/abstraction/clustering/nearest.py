@@ -40,13 +40,13 @@ def verify_rows(rows: npt.NDArray[Any], num_columns: int, metric: Metric, total_
     """Refuse rows of another type or width, or values whose distances would not fit."""
     if rows.ndim != 2 or rows.dtype != np.uint16 or rows.shape[1] != num_columns or num_columns < 1:
         raise UsageError(
-            f"Rows must be uint16 with {max(num_columns, 1)} columns, not {rows.dtype}{list(rows.shape)}"
+            f"rows must be uint16 with {max(num_columns, 1)} columns, not {rows.dtype}{list(rows.shape)}"
         )
     largest = int(rows.max(initial=0))
     farthest = num_columns * (largest if metric is Metric.L1 else largest**2)
     if farthest > np.iinfo(np.int32).max or farthest * total_weight >= MAX_TOTAL:
         raise UsageError(
-            f"Values up to {largest} in {num_columns} columns are too large: {metric.name} distances must "
+            f"values up to {largest} in {num_columns} columns are too large: {metric.name} distances must "
             "stay below 2^31, and their weighted sum below 2^62"
         )
     return np.asarray(rows)
@@ -153,13 +153,13 @@ def assign(
     for rows in (points, centres):
         verify_rows(rows, centres.shape[-1], metric, 1)
     if len(centres) == 0:
-        raise UsageError("The number of centres must be 1 or more, not 0")
+        raise UsageError("the number of centres must be 1 or more, not 0")
     if labels is not None and (
         labels.shape != (len(points),)
         or (len(points) > 0 and not 0 <= labels.min() <= labels.max() < len(centres))
     ):
         raise UsageError(
-            f"Guessed labels must be {len(points)} numbers from 0 to {len(centres) - 1}, which these "
+            f"guessed labels must be {len(points)} numbers from 0 to {len(centres) - 1}, which these "
             f"of shape {labels.shape} are not"
         )
     nearest = np.empty(len(points), dtype=np.int32)

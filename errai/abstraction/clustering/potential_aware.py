@@ -185,12 +185,12 @@ def greedy_emd(row: npt.ArrayLike, distribution: npt.ArrayLike, ground: npt.Arra
     table = np.asarray(ground, dtype=np.int32)
     if masses.ndim != 1 or table.shape != (len(masses), len(masses)) or masses.min() < 0 or masses.sum() < 1:
         raise UsageError(
-            "Expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
+            "expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
             f"shapes {masses.shape} and {table.shape}"
         )
     if buckets.ndim != 1 or len(buckets) == 0 or buckets[-1] >= len(masses):
         raise UsageError(
-            f"The row must be one or more buckets from 0 to {len(masses) - 1}, not {buckets.tolist()}"
+            f"the row must be one or more buckets from 0 to {len(masses) - 1}, not {buckets.tolist()}"
         )
     support = np.flatnonzero(masses).astype(np.int32)
     total = int(masses.sum())
@@ -399,7 +399,7 @@ def _sorted_rows(next_buckets: npt.NDArray[Any], num_buckets: int) -> Rows:
     """Copy rows with their buckets in ascending order; refuse a bucket that there is not."""
     rows: Rows = np.sort(next_buckets, axis=1)
     if len(rows) and (largest := int(rows[:, -1].max())) >= num_buckets:
-        raise UsageError(f"Next buckets must be 0 to {num_buckets - 1}, one for each centre, not {largest}")
+        raise UsageError(f"next buckets must be 0 to {num_buckets - 1}, one for each centre, not {largest}")
     return rows
 
 
@@ -447,16 +447,16 @@ def cluster_potential(
     verify_rows(next_centres, next_centres.shape[-1], metric, 1)
     if next_buckets.ndim != 2 or next_buckets.dtype != np.uint16 or next_buckets.shape[1] == 0:
         raise UsageError(
-            "Next buckets must be uint16 with 1 or more columns, not "
+            "next buckets must be uint16 with 1 or more columns, not "
             f"{next_buckets.dtype}{list(next_buckets.shape)}"
         )
     num_next = next_buckets.shape[1]
     if not 1 <= len(next_centres) <= MAX_NEXT_BUCKETS:
         raise UsageError(
-            f"The number of next buckets must be 1 to {MAX_NEXT_BUCKETS:,}, not {len(next_centres):,}"
+            f"the number of next buckets must be 1 to {MAX_NEXT_BUCKETS:,}, not {len(next_centres):,}"
         )
     if num_clusters > kernels.CENTRE_MASK:
-        raise UsageError(f"The number of clusters must be 1 to {kernels.CENTRE_MASK:,}, not {num_clusters:,}")
+        raise UsageError(f"the number of clusters must be 1 to {kernels.CENTRE_MASK:,}, not {num_clusters:,}")
     ground = _ground(next_centres, metric, num_next)
     total_mass = num_next * ground.unit
     farthest = total_mass * int(ground.ground.max())

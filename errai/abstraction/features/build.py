@@ -372,6 +372,6 @@ def _verify_disk(plan: FeaturePlan) -> None:
     free = free_disk(plan.folder)
     if needed > free + taken:
         raise UsageError(
-            f"The features of '{plan.rules.name}' need {format_bytes(needed)} of disk in '{plan.folder}', "
+            f"the features of '{plan.rules.name}' need {format_bytes(needed)} of disk in '{plan.folder}', "
             f"but only {format_bytes(free)} are free"
         )

@@ -111,7 +111,7 @@ class FeaturePlan:
         most = self.classes.size(0)
         if not 1 <= self.num_clusters <= most:
             raise UsageError(
-                f"The number of opponent clusters must be 1 to {most:,}, the classes of hole cards of "
+                f"the number of opponent clusters must be 1 to {most:,}, the classes of hole cards of "
                 f"'{self.rules.name}', not {self.num_clusters}"
             )
         rounds = range(self.rules.num_rounds)
@@ -288,7 +288,7 @@ class Features:
         """Return the cumulative histograms of a round before the last: uint[N, 50]."""
         if round_index == self.plan.last_round:
             raise UsageError(
-                f"Round {round_index} of '{self.plan.rules.name}' is the last, where a hand has one strength "
+                f"round {round_index} of '{self.plan.rules.name}' is the last, where a hand has one strength "
                 "and no histogram"
             )
         return self._array(f"{HISTOGRAMS}-{round_index}")
@@ -358,7 +358,7 @@ def map_planned(plan: FeaturePlan, array: ArrayPlan) -> Array:
 
 def _not_there(plan: FeaturePlan, feature: str) -> UsageError:
     return UsageError(
-        f"The feature '{feature}' of '{plan.rules.name}' is not in '{plan.folder}': run "
+        f"the feature '{feature}' of '{plan.rules.name}' is not in '{plan.folder}': run "
         f"'errai abstract features {plan.rules.name}' to build it"
     )
 
@@ -470,4 +470,4 @@ def _unsigned(most: int) -> str:
     for dtype in ("<u2", "<u4", "<u8"):
         if most <= np.iinfo(dtype).max:
             return dtype
-    raise UsageError(f"Sums up to {most:,} do not fit in 64 bits: this game deals too many cards")
+    raise UsageError(f"sums up to {most:,} do not fit in 64 bits: this game deals too many cards")

@@ -45,7 +45,7 @@ class HandClasses:
         """Return the number of public cards in a round."""
         if not 0 <= round_index < self.num_rounds:
             raise UsageError(
-                f"Round {round_index} not found: '{self.rules.name}' has rounds 0 to {self.num_rounds - 1}"
+                f"round {round_index} not found: '{self.rules.name}' has rounds 0 to {self.num_rounds - 1}"
             )
         return self.rules.num_board_cards_by(round_index)
 

@@ -336,7 +336,7 @@ def verify_recall(r: int, last_round: int, deals: Deals) -> None:
     """Refuse recall in a round before the last that has too many deals for a table."""
     if r != last_round and deals.num_rows(r) > MAX_DEALS_IN_A_TABLE:
         raise UsageError(
-            f"Round {r} of '{deals.rules.name}' has {deals.num_rows(r):,} deals: a table with recall before "
+            f"round {r} of '{deals.rules.name}' has {deals.num_rows(r):,} deals: a table with recall before "
             f"the last round must have at most {MAX_DEALS_IN_A_TABLE:,}"
         )
 

@@ -68,7 +68,7 @@ def abstract_public(
     found = load_abstraction(base) if isinstance(base, str | Path) else base
     if isinstance(found, PublicAbstraction):
         raise UsageError(
-            f"The base '{found.name}' is a public abstraction itself: expected one of 'errai abstract build'"
+            f"the base '{found.name}' is a public abstraction itself: expected one of 'errai abstract build'"
         )
     rules = found.game
     counts = verified_buckets(rules, special_round, buckets)
@@ -120,5 +120,5 @@ def _verify_disk(folder: Path, rules: PokerRules, special_round: int) -> None:
     needed, free = 2 * num_boards * num_hands * (1 + rules.deck.size), free_disk(folder)
     if needed > free:
         raise UsageError(
-            f"The tables in '{folder}' need {format_bytes(needed)} of disk, and {format_bytes(free)} are free"
+            f"the tables in '{folder}' need {format_bytes(needed)} of disk, and {format_bytes(free)} are free"
         )

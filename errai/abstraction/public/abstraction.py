@@ -263,7 +263,7 @@ class PublicAbstraction:
         missing = sorted(set(range(self.num_clusters)) - set(self.clusters))
         if missing:
             raise UsageError(
-                f"Cluster {missing[0]} is not loaded: a public abstraction is saved with all clusters"
+                f"cluster {missing[0]} is not loaded: a public abstraction is saved with all clusters"
             )
         writer = PublicWriter(folder, self.shape, "")
         for number, tables in sorted(self.clusters.items()):
@@ -406,7 +406,7 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
     root = Path(folder)
     manifest = read_manifest(root)
     if manifest["kind"] != KIND:
-        raise UsageError(f"Expected a {KIND} abstraction: '{folder}' is a {manifest['kind']} one")
+        raise UsageError(f"expected a {KIND} abstraction: '{folder}' is a {manifest['kind']} one")
     fingerprint, num_clusters = manifest["fingerprint"], int(manifest["num_clusters"])
 
     def read(name: str) -> Array:
@@ -424,6 +424,6 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
     loaded = {}
     for number in range(num_clusters) if clusters is None else sorted(set(clusters)):
         if not 0 <= number < num_clusters:
-            raise UsageError(f"Cluster {number} not found: '{folder}' has clusters 0 to {num_clusters - 1}")
+            raise UsageError(f"cluster {number} not found: '{folder}' has clusters 0 to {num_clusters - 1}")
         loaded[number] = _read_cluster(root, shape, number, manifest["clusters"][number], fingerprint)
     return PublicAbstraction(shape, loaded)

@@ -102,13 +102,13 @@ def build_public_abstraction(
     num_boards = deals.num_boards(special_round)
     if len(clusters.cluster_of_board) != num_boards:
         raise UsageError(
-            f"Expected clusters of the {num_boards} boards of round {special_round} of '{rules.name}', "
+            f"expected clusters of the {num_boards} boards of round {special_round} of '{rules.name}', "
             f"not of {len(clusters.cluster_of_board)}"
         )
     wanted = range(clusters.num_clusters) if only is None else sorted(set(only))
     for number in wanted:
         if len(clusters.boards(number)) == 0:
-            raise UsageError(f"Public cluster {number} is empty: every cluster must have a board")
+            raise UsageError(f"public cluster {number} is empty: every cluster must have a board")
     verified_threads(num_threads)
     choices = _Choices(features, special_round, counts, seed, restarts, max_iterations)
     deals.boards.cards(deals.board_round(special_round))  # built once, before threads share them
@@ -166,19 +166,19 @@ def verified_buckets(rules: PokerRules, special_round: int, buckets: int | Seque
     """Return the buckets of one cluster in each round from the special one on, or say what is wrong."""
     if not 0 <= special_round < rules.num_rounds or rules.num_board_cards[special_round] == 0:
         raise UsageError(
-            f"The special round must be one of '{rules.name}' that deals public cards, not {special_round}"
+            f"the special round must be one of '{rules.name}' that deals public cards, not {special_round}"
         )
     between = rules.num_board_cards[special_round + 1 : -1]
     if len(between) > 1 or (between and between[0] != 1):
         raise UsageError(
-            f"At most one public card may be dealt between round {special_round} and the last: "
+            f"at most one public card may be dealt between round {special_round} and the last: "
             f"'{rules.name}' deals {between}"
         )
     num_rounds = rules.num_rounds - special_round
     counts = (buckets,) * num_rounds if isinstance(buckets, int) else tuple(buckets)
     if len(counts) != num_rounds or not all(1 <= count <= BLOCKED for count in counts):
         raise UsageError(
-            f"The buckets of a cluster must be {num_rounds} numbers from 1 to {BLOCKED}, not "
+            f"the buckets of a cluster must be {num_rounds} numbers from 1 to {BLOCKED}, not "
             f"{', '.join(map(str, counts))}"
         )
     return counts

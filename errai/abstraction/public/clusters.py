@@ -96,7 +96,7 @@ class PublicClusters:
     def boards(self, cluster: int) -> npt.NDArray[np.int64]:
         """Return the numbers of the boards of a cluster, ascending."""
         if not 0 <= cluster < self.num_clusters:
-            raise UsageError(f"The cluster must be 0 to {self.num_clusters - 1}, not {cluster}")
+            raise UsageError(f"the cluster must be 0 to {self.num_clusters - 1}, not {cluster}")
         return np.flatnonzero(self.cluster_of_board == cluster)
 
 
@@ -113,7 +113,7 @@ def buckets_of_classes(
     classes = HandClasses(deals.rules)
     if bucket_of_class.shape != (classes.size(round_index),):
         raise UsageError(
-            f"Expected {classes.size(round_index)} buckets, one for each class of round {round_index} of "
+            f"expected {classes.size(round_index)} buckets, one for each class of round {round_index} of "
             f"'{deals.rules.name}', not an array of shape {bucket_of_class.shape}"
         )
 
@@ -170,7 +170,7 @@ def public_differences(table: npt.NDArray[np.uint16], *, num_threads: int = 1) -
     totals = table.sum(axis=1, dtype=np.int64)
     if table.ndim != 2 or table.size == 0 or totals.min() != totals.max() or not 0 < totals[0] <= MAX_HANDS:
         raise UsageError(
-            f"The rows of a transition table must have equal sums of 1 to {MAX_HANDS} private hands, not "
+            f"the rows of a transition table must have equal sums of 1 to {MAX_HANDS} private hands, not "
             f"{totals.min()} to {totals.max()} in a table of shape {table.shape}"
         )
     differences = np.empty((len(table), len(table)), dtype=np.uint16)
@@ -280,7 +280,7 @@ def verify_clusters(num_boards: int, num_clusters: int, seed: int, restarts: int
     """Refuse what boards cannot be clustered with."""
     if not 1 <= num_clusters <= num_boards:
         raise UsageError(
-            f"The number of public clusters must be 1 to {num_boards:,}, one for each board, not "
+            f"the number of public clusters must be 1 to {num_boards:,}, one for each board, not "
             f"{num_clusters:,}"
         )
     if restarts < 1:
@@ -329,11 +329,11 @@ def _verified_distances(distances: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return a matrix of distances, or say what is wrong with it."""
     given = np.ascontiguousarray(distances, dtype=np.float64)
     if given.ndim != 2 or given.shape[0] != given.shape[1] or given.size == 0:
-        raise UsageError(f"Distances must be a square matrix over all boards, not of shape {given.shape}")
+        raise UsageError(f"distances must be a square matrix over all boards, not of shape {given.shape}")
     if not (np.isfinite(given).all() and given.min() >= 0):
-        raise UsageError("Distances must be finite and 0 or more: some are negative or not finite")
+        raise UsageError("distances must be finite and 0 or more: some are negative or not finite")
     if given.diagonal().any() or not np.array_equal(given, given.T):
-        raise UsageError("Distances must be symmetric with zeroes on the diagonal: these are not")
+        raise UsageError("distances must be symmetric with zeroes on the diagonal: these are not")
     return given
 
 
@@ -342,11 +342,11 @@ def _public_boards(deals: Deals, round_index: int) -> npt.NDArray[np.uint8]:
     rules = deals.rules
     if not 0 <= round_index < rules.num_rounds:
         raise UsageError(
-            f"The round must be 0 to {rules.num_rounds - 1} in '{rules.name}', not {round_index}"
+            f"the round must be 0 to {rules.num_rounds - 1} in '{rules.name}', not {round_index}"
         )
     if rules.num_board_cards[round_index] == 0:
         raise UsageError(
-            f"Round {round_index} of '{rules.name}' has no boards to cluster: expected one that deals public "
+            f"round {round_index} of '{rules.name}' has no boards to cluster: expected one that deals public "
             "cards"
         )
     return deals.boards.cards(deals.board_round(round_index))
@@ -363,7 +363,7 @@ def _all_buckets(
         given = look_up(board)
         if given.shape != free.shape or not np.array_equal(given >= 0, free):
             raise UsageError(
-                f"The {free.sum()} hands that share no card with the board {format_cards(board)} must have a "
+                f"the {free.sum()} hands that share no card with the board {format_cards(board)} must have a "
                 f"bucket in the base abstraction: {np.count_nonzero(given >= 0)} have one"
             )
         yield board, free, given[free]
