@@ -19,8 +19,8 @@ from errai.solvers.solve import StopRule
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
-# Imported before any of them is patched: a module that is first imported while a function has a stand-in would
-# keep it for good.
+# Imported before any of them is patched: a module that is first imported while a function has a stand-in
+# would keep it for good.
 for name in (
     "errai.abstraction.compare",
     "errai.abstraction.describe",
