@@ -1,6 +1,7 @@
 """What is typed reaches the Python API: each option off its default, seen where the API is called."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,20 @@ from errai.runs.run import Job
 from errai.solvers.solve import StopRule
 
 RunErrai = Callable[..., tuple[int, str, str]]
+
+# Imported before any of them is patched: a module that is first imported while a function has a stand-in
+# would keep it for good.
+for name in (
+    "errai.abstraction.compare",
+    "errai.abstraction.describe",
+    "errai.abstraction.public.build",
+    "errai.cli.main",
+    "errai.runs.abstracted",
+    "errai.runs.forecast",
+    "errai.runs.measure",
+    "errai.runs.spot",
+):
+    import_module(name)
 
 
 class Recorder:
