@@ -162,7 +162,7 @@ def test_a_build_of_less_does_not_use_the_journal_of_more(
     plan, less = FeaturePlan(load_game("leduc"), 2), FeaturePlan(load_game("leduc"), 2, ())
     for one, step in ((plan, 1), (less, 3)):
         with pytest.raises(KeyboardInterrupt):
-            build_features(one, 1, Interrupted("features of round 0", step))
+            build_features(one, 1, Interrupted("features of round 1", step))
         assert (plan.folder / ".round-0.journal").exists()
     build_features(plan, 1)
     assert {path.name: path.read_bytes() for path in plan.folder.iterdir()} == expected
@@ -176,7 +176,7 @@ def test_a_damaged_journal_is_not_followed(
     expected = straight_build(tmp_path, monkeypatch)
     plan = FeaturePlan(load_game("leduc"), 2)
     with pytest.raises(KeyboardInterrupt):
-        build_features(plan, 1, Interrupted("features of round 1", 1))
+        build_features(plan, 1, Interrupted("features of round 2", 1))
     journal, partial = plan.folder / ".round-1.journal", plan.folder / ".strength-1.array.partial"
     text = journal.read_text()
     assert '"done": 1' in text
@@ -198,10 +198,10 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Monk
     """The second start does the second of two chunks, and after all chunks none."""
     plan = FeaturePlan(load_game("leduc"), 2)
     with pytest.raises(KeyboardInterrupt):
-        build_features(plan, 1, Interrupted("features of round 1", 2))
+        build_features(plan, 1, Interrupted("features of round 2", 2))
     told: list[tuple[str, int, int]] = []
     build_features(plan, 1, lambda *step: told.append(step))
-    assert next(step for step in told if step[0] == "features of round 1") == ("features of round 1", 3, 3)
+    assert next(step for step in told if step[0] == "features of round 2") == ("features of round 2", 3, 3)
     assert not [step for step in told if step[0] == "strengths of hole cards"]
 
 

@@ -323,7 +323,7 @@ def test_bad_clusterings_are_refused(options, sentence):
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(UsageError, match="round 0 of 'rhode-island' has no boards to cluster"):
+    with pytest.raises(UsageError, match="round 1 of 'rhode-island' has no boards to cluster"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 0)
     with pytest.raises(UsageError, match="the round must be 0 to 2 in 'rhode-island', not 3"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 3)

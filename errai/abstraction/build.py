@@ -29,6 +29,7 @@ from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, RoundBuckets
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.memory import verify_memory
 
 Report = Callable[[str, int, int], None]
@@ -201,7 +202,7 @@ def _build_round(
         rounds.get(r - 1) if one.recall else None,
         following,
         report or (lambda what, done, total: None),
-        f"round {r}{whose} ({one.method.value})",
+        f"{round_name(recipe.rules, r)}{whose} ({one.method.value})",
     )
     work.report(0, 1)
     built = method.build(work)

@@ -22,6 +22,7 @@ from errai.abstraction.methods.method import RoundMethod, verify_recall
 from errai.abstraction.methods.method import RoundRecipe as RoundRecipe
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
 
 NESTING_RATIO = 2.5
@@ -56,7 +57,7 @@ class Recipe:
         classes, deals = HandClasses(self.rules), Deals(self.rules)
         for r, recipe in enumerate(self.rounds):
             if recipe.recall and r == 0:
-                raise UsageError("round 0 cannot recall: there is no round before it")
+                raise UsageError("the first round cannot recall: there is no round before it")
             if recipe.method is not Method.CANONICAL:
                 _verify_size(recipe.num_buckets, recipe.recall, r, classes, deals)
             if recipe.nested is not None and recipe.nested[0] * recipe.nested[1] != recipe.num_buckets:
@@ -255,8 +256,8 @@ def _verify_size(num_buckets: int, recall: bool, r: int, classes: HandClasses, d
     most = min(deals.num_rows(r) if recall else classes.size(r), MAX_BUCKETS)
     if not 1 <= num_buckets <= most:
         raise UsageError(
-            f"the number of buckets in round {r} of '{classes.rules.name}' must be 1 to {most:,}, the number "
-            f"of its hands, not {num_buckets:,}"
+            f"the number of buckets in {round_name(classes.rules, r)} of '{classes.rules.name}' must be "
+            f"1 to {most:,}, the number of its hands, not {num_buckets:,}"
         )
 
 

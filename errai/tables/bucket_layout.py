@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.tables.layout import Floats
 from errai.tree.buckets import AbstractionPair, bucketed_rounds
 from errai.tree.walk import WalkTree
@@ -59,8 +60,8 @@ def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -
                 rows[q, r] = deals.num_rows(r)
             else:
                 raise UsageError(
-                    f"round {r} of '{deals.rules.name}' has {deals.num_rows(r):,} hands at "
-                    f"{deals.num_boards(r):,} boards: it must have buckets where the hands of the game do "
+                    f"{round_name(deals.rules, r)} of '{deals.rules.name}' has {deals.num_rows(r):,} "
+                    f"hands at {deals.num_boards(r):,} boards: it must have buckets where the hands of the game do "
                     "not fit into memory"
                 )
     sizes = rows * walk.num_slots

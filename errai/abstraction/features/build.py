@@ -44,6 +44,7 @@ from errai.array_file import partial_path, write_array, write_text
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
+from errai.games.rounds import round_name
 from errai.memory import format_bytes, free_disk, verify_memory
 from errai.workers import Progress, start_workers, verified_threads
 
@@ -249,7 +250,7 @@ class _Build:
             index = plan.classes.index(cards, r)
             kernels.count_deals(index, place, len(hand_cards), weights[begin:end], counted)
 
-        for _ in self._map(f"deals of round {r}", work, len(boards), BOARDS_A_CHUNK):
+        for _ in self._map(f"deals of {round_name(self.plan.rules, r)}", work, len(boards), BOARDS_A_CHUNK):
             pass
         self._write(f"{DEALS}-{r}", counted)
 
@@ -295,7 +296,7 @@ class _Build:
         out = {one: stage.arrays[header.name] for one, header in zip(missing, headers, strict=True)}
         try:
             for _ in self._map(
-                f"features of round {r}",
+                f"features of {round_name(self.plan.rules, r)}",
                 lambda begin, end: work(begin, end, out),
                 size,
                 step,

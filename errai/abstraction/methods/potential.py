@@ -32,13 +32,15 @@ class PotentialAware(RoundMethod):
     def verify(self, rounds: tuple[RoundRecipe, ...], r: int, following: RoundMethod | None) -> None:
         """Refuse rounds whose next round has no buckets of its own."""
         if following is None:
-            raise UsageError(f"PA must have a round after it to look ahead to: round {r} is the last")
+            raise UsageError(f"PA must have a round after it to look ahead to: round {r + 1} is the last")
         if r == 0:
-            raise UsageError("PA is not made for round 0, which has few hands: expected C, HS, PHS, KE or KO")
+            raise UsageError(
+                "PA is not made for the first round, which has few hands: expected C, HS, PHS, KE or KO"
+            )
         if rounds[r + 1].recall or not following.can_be_looked_ahead_to:
             raise UsageError(
-                f"PA in round {r} must have a round {r + 1} clustered alone to look ahead to: not one that "
-                "recalls, nor a lossless one"
+                f"PA in round {r + 1} must have a round {r + 2} clustered alone to look ahead to: not one "
+                "that recalls, nor a lossless one"
             )
 
     def labels(self, work: RoundWork) -> Array:

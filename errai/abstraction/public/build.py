@@ -40,6 +40,7 @@ from errai.abstraction.seeds import verify_seed
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
 from errai.workers import Progress, start_workers, verified_threads
 
@@ -102,8 +103,8 @@ def build_public_abstraction(
     num_boards = deals.num_boards(special_round)
     if len(clusters.cluster_of_board) != num_boards:
         raise UsageError(
-            f"expected clusters of the {num_boards} boards of round {special_round} of '{rules.name}', "
-            f"not of {len(clusters.cluster_of_board)}"
+            f"expected clusters of the {num_boards} boards of {round_name(rules, special_round)} of "
+            f"'{rules.name}', not of {len(clusters.cluster_of_board)}"
         )
     wanted = range(clusters.num_clusters) if only is None else sorted(set(only))
     for number in wanted:
@@ -171,7 +172,7 @@ def verified_buckets(rules: PokerRules, special_round: int, buckets: int | Seque
     between = rules.num_board_cards[special_round + 1 : -1]
     if len(between) > 1 or (between and between[0] != 1):
         raise UsageError(
-            f"at most one public card may be dealt between round {special_round} and the last: "
+            f"at most one public card may be dealt between {round_name(rules, special_round)} and the last: "
             f"'{rules.name}' deals {between}"
         )
     num_rounds = rules.num_rounds - special_round

@@ -55,6 +55,7 @@ from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.workers import start_workers
 
 BucketsOnBoard = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.integer[Any]]]
@@ -346,8 +347,8 @@ def _public_boards(deals: Deals, round_index: int) -> npt.NDArray[np.uint8]:
         )
     if rules.num_board_cards[round_index] == 0:
         raise UsageError(
-            f"round {round_index} of '{rules.name}' has no boards to cluster: expected one that deals public "
-            "cards"
+            f"{round_name(rules, round_index)} of '{rules.name}' has no boards to cluster: "
+            "expected one that deals public cards"
         )
     return deals.boards.cards(deals.board_round(round_index))
 
