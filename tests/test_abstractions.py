@@ -116,7 +116,7 @@ def test_nesting_is_that_of_the_thesis() -> None:
         ("IR-KE-KO 169-5x2-9-9", "the size '5x2' nests"),
         ("IR-KE-KO-KE 169-9-9-9", "or 4, one for each round, not 3 as in 'KE-KO-KE'"),
         ("IR-KE-PA 169-9-9-9", "round 4 is the last"),
-        ("PR-PA-KO 169-9-9-9", "PA in round 1 must have a round 2 clustered alone"),
+        ("PR-PA-KO 169-9-9-9", "PA in round 2 must have a round 3 clustered alone"),
         ("PIII-KE-KO 9-9-9-9", "the first round cannot recall"),
         ("IR-KE-KO 169-99999999999-9-9", "the size '99999999999' must be at most 2,147,483,647"),
         ("IR-PHS 169-2147483647-5-5", "must be 1 to 1,286,792, the number of its hands, not 2,147,483,647"),

@@ -228,7 +228,7 @@ def test_a_terminal_gets_a_bar() -> None:
     except OSError:  # how a terminal says that the other side has left
         pass
     assert run.wait(timeout=60) == 0
-    assert b"round 2 (KE): 80%" in shown
+    assert b"round 1 (KE): 80%" in shown
     assert b"to go" in shown
 
 

@@ -230,18 +230,20 @@ def test_build(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_public(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
-    monkeypatch.setattr("errai.cli.abstract_public._build", recorder)
+    monkeypatch.setattr("errai.abstraction.public.abstract.abstract_public", recorder)
     work = ["--public", "2", "--buckets", "5", "--round", "2", "--restarts", "4", "--seed", "6"]
     assert run_errai("abstract", "public", "base", "--out", "new", *work, "--threads", "2")[0] == 2
-    recorder.options.pop("progress")
-    assert recorder.arguments[2] == Path("new")
+    for callback in ("report", "clustered"):
+        assert callable(recorder.options.pop(callback))
+    assert recorder.arguments[1] == Path("new")
     assert recorder.options == {
         "special_round": 1,
-        "public": 2,
+        "public_clusters": 2,
         "buckets": 5,
+        "clusters": None,
         "restarts": 4,
         "seed": 6,
-        "threads": 2,
+        "num_threads": 2,
     }
 
 
@@ -250,7 +252,7 @@ def test_public_clusters_start_as_often_as_asked(
     run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch, restarts: int
 ) -> None:
     recorder = Recorder()
-    monkeypatch.setattr("errai.abstraction.public.clusters.cluster_public_boards", recorder)
+    monkeypatch.setattr("errai.abstraction.public.abstract.cluster_public_boards", recorder)
     command = ["abstract", "public", "base", "--public", "2", "--restarts", str(restarts), "--seed", "6"]
     assert run_errai(*command)[0] == 2
     assert recorder.options == {"seed": 6, "restarts": restarts}
