@@ -300,7 +300,7 @@ def test_a_worker_loads_only_its_own_clusters(tmp_path):
         loaded.buckets_on_board(others)
     with pytest.raises(UsageError, match=r"cluster 0 is not loaded: a public abstraction is saved with all"):
         loaded.save(tmp_path / "b")
-    with pytest.raises(UsageError, match=r"Cluster 4 not found: .* has clusters 0 to 3"):
+    with pytest.raises(UsageError, match=r"cluster 4 not found: .* has clusters 0 to 3"):
         load_public_abstraction(tmp_path / "a", clusters=[4])
     with pytest.raises(UsageError, match=r"cannot be read"):
         load_public_abstraction(tmp_path / "a")

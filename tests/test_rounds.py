@@ -41,5 +41,5 @@ def test_unknown_rounds_of_holdem(text: str) -> None:
 
 
 def test_unknown_rounds_of_other_games() -> None:
-    with pytest.raises(UsageError, match=r"^Unknown round 'flop' of 'rhode-island': it must be 1, 2, 3$"):
+    with pytest.raises(UsageError, match=r"^unknown round 'flop' of 'rhode-island': it must be 1, 2, 3$"):
         find_round(rules_of("rhode-island"), "flop")
