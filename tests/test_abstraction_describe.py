@@ -12,16 +12,9 @@ from naive import abstraction_describe as naive
 
 import errai
 from errai.abstraction import compare, describe
-from errai.abstraction.build import build_abstraction
+from errai.abstraction.build import build_abstraction, table_bytes
 from errai.abstraction.compare import compare_round, overlap
-from errai.abstraction.describe import (
-    features_of,
-    is_by_class,
-    members,
-    occupancy,
-    profile,
-    table_bytes,
-)
+from errai.abstraction.describe import features_of, is_by_class, members, occupancy, profile
 from errai.abstraction.features.features import Features
 from errai.abstraction.methods import method
 from errai.abstraction.named_groups import leduc_abstraction

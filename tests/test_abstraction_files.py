@@ -14,11 +14,12 @@ import pytest
 
 import errai
 from errai import workers
-from errai.abstraction.build import BuildOptions, build_abstraction
+from errai.abstraction.build import build_abstraction
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.methods import method
+from errai.abstraction.options import BuildOptions
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game

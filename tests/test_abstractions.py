@@ -10,15 +10,17 @@ from naive import abstraction_buckets as naive
 import errai
 from errai.abstraction import _round_buckets
 from errai.abstraction.abstraction import Abstraction, RoundFactory
-from errai.abstraction.build import BuildOptions, build_abstraction
+from errai.abstraction.build import build_abstraction
 from errai.abstraction.clustering.percentile import bucket_of_value, nested_percentiles, percentile_buckets
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.methods.method import Method
+from errai.abstraction.options import BuildOptions
 from errai.abstraction.population import random_deals
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import cluster_public_boards, public_differences, transition_table
-from errai.abstraction.recipe import Method, Recipe, default_nesting, parse_recipes
+from errai.abstraction.recipe import Recipe, default_nesting, parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals

@@ -9,7 +9,8 @@ from typing import Any
 import numba
 import pytest
 
-from errai.abstraction.build import BuildOptions, abstract
+from errai.abstraction.build import abstract
+from errai.abstraction.options import BuildOptions
 from errai.cli.abstract_public import _verify_wanted
 from errai.errors import UsageError
 from errai.games.catalogue import load_game

@@ -17,11 +17,12 @@ from killed_states import KilledStates
 
 import errai
 from errai.abstraction import build as build_module
-from errai.abstraction.build import BuildOptions, build_abstraction
+from errai.abstraction.build import build_abstraction
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features import stage as feature_stage
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
+from errai.abstraction.options import BuildOptions
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import PublicClusters
 from errai.abstraction.recipe import parse_recipes

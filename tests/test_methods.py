@@ -10,7 +10,6 @@ import errai
 from errai import memory
 from errai.abstraction import build
 from errai.abstraction.build import (
-    BuildOptions,
     build_abstraction,
     feature_plan,
     fingerprint,
@@ -26,6 +25,7 @@ from errai.abstraction.features.rows import HandRows
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import Method, RoundWork
 from errai.abstraction.methods.percentiles import numbers_a_hand
+from errai.abstraction.options import BuildOptions
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
-from errai.abstraction.folder import MANIFEST_NAME as MANIFEST_NAME
-from errai.abstraction.folder import FolderWriter, verified_json
+from errai.abstraction.folder import MANIFEST_NAME, FolderWriter, verified_json
+from errai.abstraction.methods.method import Method, RoundRecipe
 from errai.abstraction.protocol import verify_cards, verify_player
-from errai.abstraction.recipe import Method, Recipe, RoundRecipe
+from errai.abstraction.recipe import Recipe
 from errai.abstraction.round_buckets import (
     NO_BUCKET,
     ClassTable,

@@ -22,8 +22,7 @@ from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import OPPONENT_CLUSTERS, FeaturePlan, Features
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import RoundWork
-from errai.abstraction.options import SAMPLE
-from errai.abstraction.options import BuildOptions as BuildOptions
+from errai.abstraction.options import SAMPLE, BuildOptions
 from errai.abstraction.protocol import card_game
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, RoundBuckets

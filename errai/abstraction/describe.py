@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.abstraction import Abstraction
-from errai.abstraction.build import table_bytes as table_bytes
 from errai.abstraction.features.features import (
     HISTOGRAMS,
     NUM_BINS,

@@ -17,9 +17,7 @@ from math import isqrt, log
 
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.methods.find import METHODS
-from errai.abstraction.methods.method import Method as Method
-from errai.abstraction.methods.method import RoundMethod, verify_recall
-from errai.abstraction.methods.method import RoundRecipe as RoundRecipe
+from errai.abstraction.methods.method import Method, RoundMethod, RoundRecipe, verify_recall
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rounds import round_name

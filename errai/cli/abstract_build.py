@@ -162,7 +162,8 @@ def folder_name(name: str) -> str:
 
 
 def _run_build(build: Build, threads: int | None, json: bool) -> None:
-    from errai.abstraction.build import BuildOptions, build_abstraction, feature_plan, verify_build
+    from errai.abstraction.build import build_abstraction, feature_plan, verify_build
+    from errai.abstraction.options import BuildOptions
     from errai.abstraction.recipe import parse_recipes
 
     rules = _poker_rules(build.game)
@@ -221,7 +222,7 @@ def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go
 
 def _verified_tables(recipes: "tuple[Recipe, ...]", plan: "FeaturePlan", folder: Path) -> list[int]:
     """Return the bytes of the tables; refuse what the disk cannot hold."""
-    from errai.abstraction.describe import table_bytes
+    from errai.abstraction.build import table_bytes
     from errai.memory import format_bytes, free_disk
 
     sizes = [size for recipe in recipes for size in table_bytes(recipe, plan)]

@@ -133,7 +133,7 @@ def public_command(
 
 def _verify_wanted(base: "Abstraction", r: int, public: int, sizes: tuple[int, ...], folder: Path) -> None:
     """Refuse what cannot be built or kept, before anything is."""
-    from errai.abstraction.abstraction import MANIFEST_NAME
+    from errai.abstraction.folder import MANIFEST_NAME
     from errai.games.deals import Deals
     from errai.games.rounds import round_name
     from errai.memory import format_bytes, free_disk

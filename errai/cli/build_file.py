@@ -106,7 +106,7 @@ def write_note(folder: Path, build: Build) -> None:
 
 def verify_folder(folder: Path, build: Build) -> None:
     """Refuse a folder in which another abstraction is, finished or not."""
-    from errai.abstraction.abstraction import MANIFEST_NAME
+    from errai.abstraction.folder import MANIFEST_NAME
 
     if (folder / MANIFEST_NAME).exists():
         raise UsageError(f"'{folder}' holds an abstraction already: --out must name another folder")

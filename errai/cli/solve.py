@@ -33,6 +33,7 @@ from errai.cli.progress import Progress
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
+    from errai.abstraction.protocol import CardAbstraction
     from errai.games.bluff import BluffRules
     from errai.games.rules import PokerRules
     from errai.runs.forecast import Forecast
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from errai.solvers.linear_programme import ProgrammeSize
     from errai.solvers.solve import Measurement, StopRule
     from errai.solvers.update_rules import UpdateRule
-    from errai.tree.buckets import CardAbstraction
 
 _MBB = re.compile(r"\s*([0-9.eE+-]+)\s*mbb(?:/g)?\s*")
 

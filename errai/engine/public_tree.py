@@ -19,6 +19,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.engine.plan import Plan
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
@@ -31,7 +32,7 @@ from errai.tables.subgame_layout import board_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
 from errai.tree.bluff_tree import build_split_bluff_tree
-from errai.tree.buckets import AbstractionPair, Buckets, CardAbstraction, game_buckets, verify_same_cards
+from errai.tree.buckets import Buckets, game_buckets, verify_same_cards
 from errai.tree.cells import Cells, game_cells
 from errai.tree.dice import dice_cells, roll_weights
 from errai.tree.walk import WalkTree, first_board_round, walk_tree

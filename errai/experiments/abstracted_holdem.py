@@ -23,9 +23,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.build import BuildOptions, build_abstraction
+from errai.abstraction.build import build_abstraction
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan
+from errai.abstraction.options import BuildOptions
+from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.abstraction.recipe import parse_recipes
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
@@ -34,7 +36,6 @@ from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
-from errai.tree.buckets import AbstractionPair, CardAbstraction
 
 GAME = "holdem-2-4"
 BOTH_ABSTRACTED = "A-vs-A"

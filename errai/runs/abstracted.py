@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from errai.abstraction.named_groups import LEDUC, leduc_abstraction
+from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
@@ -20,7 +21,7 @@ from errai.runs.run import DEFAULT_ITERATIONS, configure, prepare
 from errai.solvers.solve import Measurement, StopRule
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
-from errai.tree.buckets import FULL, AbstractionPair, CardAbstraction
+from errai.tree.buckets import FULL
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.array_file import PAGE
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
@@ -41,7 +42,6 @@ from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import ARRAY_SUFFIX, has_checkpoint
 from errai.tree.bet_menu import BetMenu
-from errai.tree.buckets import AbstractionPair, CardAbstraction
 
 if TYPE_CHECKING:
     from errai.solvers.linear_programme import ProgrammeSize

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import read_manifest
 from errai.abstraction.load import load_abstraction
+from errai.abstraction.protocol import CardAbstraction
 from errai.cards.deck import format_cards
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
@@ -32,7 +33,6 @@ from errai.strategy.strategy import find_node
 from errai.tables.bucket_layout import BucketLayout, bucket_layout
 from errai.tables.layout import Floats
 from errai.tree.betting_tree import DECISION
-from errai.tree.buckets import CardAbstraction
 from errai.tree.cells import Cells, cells_below
 
 

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.protocol import AbstractionPair
 from errai.array_file import checksum
 from errai.engine._walk import BUCKETS, CELLS, ONE
 from errai.games.rules import PokerRules
 from errai.tables.bucket_layout import BucketLayout
 from errai.tables.layout import Floats, TableLayout, Tables
-from errai.tree.buckets import AbstractionPair, Buckets, bucketed_rounds, game_buckets
+from errai.tree.buckets import Buckets, bucketed_rounds, game_buckets
 from errai.tree.cells import Cells
 from errai.tree.subgame import BoardRanges
 from errai.tree.walk import WalkTree

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.protocol import AbstractionPair
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rounds import round_name
 from errai.tables.layout import Floats
-from errai.tree.buckets import AbstractionPair, bucketed_rounds
+from errai.tree.buckets import bucketed_rounds
 from errai.tree.walk import WalkTree
 
 
@@ -61,8 +62,8 @@ def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -
             else:
                 raise UsageError(
                     f"{round_name(deals.rules, r)} of '{deals.rules.name}' has {deals.num_rows(r):,} "
-                    f"hands at {deals.num_boards(r):,} boards: it must have buckets where the hands of the game do "
-                    "not fit into memory"
+                    f"hands at {deals.num_boards(r):,} boards: it must have buckets where the hands of the "
+                    "game do not fit into memory"
                 )
     sizes = rows * walk.num_slots
     begin = np.cumsum(sizes, axis=1) - sizes

@@ -16,8 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.protocol import AbstractionPair as AbstractionPair
-from errai.abstraction.protocol import CardAbstraction as CardAbstraction
+from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.array_file import checksum
 from errai.errors import UsageError
 from errai.games.deals import Deals

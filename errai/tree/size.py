@@ -8,7 +8,8 @@ game's symmetry, or a bucket.
 import re
 from dataclasses import dataclass
 
-from errai.abstraction.recipe import Method, parse_recipes
+from errai.abstraction.methods.method import Method
+from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules, rolls
 from errai.games.catalogue import Game
