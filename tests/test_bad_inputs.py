@@ -236,7 +236,7 @@ BAD = [
     ([*BUILD, "--config", "noise"], "'noise' is not a TOML file"),
     (
         [*BUILD, "--config", "half.toml"],
-        "invalid 'half.toml': rounds, entry 2: buckets must be a whole number",
+        "invalid 'half.toml': rounds, entry 2: buckets is 5.5: expected a whole number",
     ),
     (["abstract", "show", "abstraction"], "expected one of --bucket ROUND:NUMBER and --hand CARDS."),
     (["abstract", "show", "abstraction", "--bucket", "1:0", "--hand", "K"], "expected one of --bucket"),

@@ -27,7 +27,7 @@ LAYERS = [
     "experiments",
 ]
 RIM = ["web", "cli"]
-GROUND = {"array_file", "errors", "folder_lock", "kernels", "memory", "workers"}
+GROUND = {"array_file", "errors", "folder_lock", "kernels", "memory", "validation", "workers"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -29,16 +29,6 @@ DEFAULT_GAME = "limit-holdem"
 NOTE_NAME = ".build.json"
 
 _BUCKETS = re.compile(r"[0-9]+(?:x[0-9]+)?|C", re.IGNORECASE)
-_EXPECTED = {
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "string_type": "text",
-    "model_type": "a table",
-    "too_short": "a list of two names",
-    "too_long": "a list of two names",
-}
-"""What is expected, by pydantic's name of an error."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +122,8 @@ def read_build_file(path: str) -> dict[str, Any]:
     """Read a TOML file; an abstraction described in another way becomes its `name`."""
     from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+    from errai.validation import first_mistake
+
     class Section(BaseModel):
         """Nothing unknown, nothing converted."""
 
@@ -147,7 +139,7 @@ def read_build_file(path: str) -> dict[str, Any]:
         def _as_text(cls, value: Any) -> str:
             text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
             if not _BUCKETS.fullmatch(text):
-                raise ValueError("a whole number, or text such as '5x2'")
+                raise ValueError("expected a whole number, or text such as '5x2'")
             return text
 
     class BuildFile(Section):
@@ -171,10 +163,7 @@ def read_build_file(path: str) -> dict[str, Any]:
     try:
         read = BuildFile.model_validate(found)
     except ValidationError as error:
-        first = error.errors()[0]
-        is_of_round = first["loc"][0] == "rounds" and len(first["loc"]) > 2
-        keys = RoundSection.model_fields if is_of_round else BuildFile.model_fields
-        raise UsageError(f"invalid '{path}': {_told(first, list(keys))}") from None
+        raise UsageError(f"invalid '{path}': {first_mistake(error, BuildFile)}") from None
     described = [key for key in ("name", "players", "rounds") if getattr(read, key) is not None]
     if len(described) > 1:
         raise UsageError(f"invalid '{path}': it has both {' and '.join(described)}, where one is expected")
@@ -189,21 +178,3 @@ def read_build_file(path: str) -> dict[str, Any]:
         methods, sizes = ("-".join(getattr(one, key) for one in read.rounds) for key in ("method", "buckets"))
         given["name"] = f"{letters}-{methods} {sizes}"
     return given
-
-
-def _told(error: Any, keys: list[str]) -> str:
-    """Tell a mistake that pydantic has found: where, what is there, what is expected."""
-    *where, last = error["loc"]
-    entries = [f"{part}, entry {where[i + 1] + 1}: " for i, part in enumerate(where) if part == "rounds"]
-    place, kind = "".join(entries), error["type"]
-    if kind == "extra_forbidden":
-        return f"{place}unknown key '{last}', expected {', '.join(keys)}"
-    if kind == "missing":
-        return f"{place}{last} is missing"
-    if kind == "greater_than_equal":
-        return f"{place}{last} must be {error['ctx']['ge']} or more, not {error['input']}"
-    expected = error["ctx"]["error"] if kind == "value_error" else _EXPECTED.get(kind, error["msg"].lower())
-    shown = json.dumps(error["input"], default=str)
-    if isinstance(last, int):
-        last = where[-1] if where else last
-    return f"{place}{last} must be {expected}, not {shown}"

@@ -26,25 +26,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serial
 from errai.errors import UsageError
 from errai.games.catalogue import Game, restore_rules
 from errai.games.payoffs import PLAIN, Payoffs
-from errai.runs.rule_section import Rule, describe_rule, option_names, restore_rule, with_tuples
+from errai.runs.rule_section import Rule, describe_rule, restore_rule, rule_model, with_tuples
 from errai.strategy.files import describe_game, restore_game, restore_payoffs
 from errai.tree.bet_menu import BetMenu
+from errai.validation import first_mistake
 
 VERSION: Literal[2] = 2
 _HEADING = "# A run of Errai. Nothing here may change: the fingerprint beside it is checked.\n\n"
-
-_EXPECTED = {
-    "bool_type": "true or false",
-    "dict_type": "a section",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "model_type": "a section",
-    "string_type": "text",
-    "tuple_type": "a list",
-}
-"""What is expected, by pydantic's name of an error."""
 
 
 class Section(BaseModel):
@@ -196,7 +184,7 @@ class RunConfiguration(Section):
         try:
             return RunConfiguration.model_validate(entries)
         except ValidationError as error:
-            raise UsageError(f"invalid configuration: {_told(error)}") from None
+            raise UsageError(f"invalid configuration: {first_mistake(error, RunConfiguration)}") from None
 
     def text(self) -> str:
         """Return the configuration as TOML."""
@@ -228,7 +216,7 @@ class RunConfiguration(Section):
             if isinstance(entries.get("algorithm"), dict):
                 entries["algorithm"] = restore_rule(entries["algorithm"])
         except ValidationError as error:
-            told = _told(error, "algorithm", option_names(entries["algorithm"]))
+            told = first_mistake(error, rule_model(entries["algorithm"]), "algorithm")
             raise UsageError(f"'{path}' is invalid: {told}") from None
         except UsageError as error:
             raise UsageError(f"'{path}' is invalid: algorithm: {error}") from None
@@ -236,7 +224,7 @@ class RunConfiguration(Section):
             found = RunConfiguration.model_validate(entries)
             found.restored  # noqa: B018 - a name that is no game is told here, where the file is known
         except ValidationError as error:
-            raise UsageError(f"'{path}' is invalid: {_told(error)}") from None
+            raise UsageError(f"'{path}' is invalid: {first_mistake(error, RunConfiguration)}") from None
         except UsageError as error:
             raise UsageError(f"'{path}' is invalid: game: {error}") from None
         return found
@@ -266,57 +254,6 @@ class RunConfiguration(Section):
             raise UsageError(
                 f"'{path}' is a run with {name} {own}, not {asked}: only the same one can be resumed"
             )
-
-
-def _told(error: ValidationError, section: str = "", allowed: list[str] | None = None) -> str:
-    """Describe the first mistake that pydantic has found: the key, its value, what is expected.
-
-    Args:
-        error: what pydantic has found.
-        section: that was read, where it was not all of the configuration.
-        allowed: its keys.
-    """
-    first = error.errors()[0]
-    parts = [section, *map(str, first["loc"])] if section else [str(part) for part in first["loc"]]
-    key, value = ".".join(parts), _shown(first["input"])
-    kind, about = first["type"], first.get("ctx", {})
-    if kind == "missing" and isinstance(first["loc"][-1], int):
-        return f"{'.'.join(parts[:-1])} is {value}: expected more entries"
-    if kind == "missing":
-        return f"{key} is missing"
-    if kind == "extra_forbidden":
-        return f"{key} is unknown: expected {', '.join(allowed or _keys(parts[:-1]))}"
-    if kind == "value_error":
-        return f"{key} is {value}: {about['error']}"
-    if kind == "literal_error":
-        return f"{key} must be {about['expected']}, not {value}"
-    if kind == "greater_than_equal":
-        return f"{key} must be {about['ge']} or more, not {value}"
-    if kind == "too_long":
-        return f"{key} must have {about['max_length']} entries, not {about['actual_length']}"
-    return f"{key} must be {_EXPECTED.get(kind, first['msg'].lower())}, not {value}"
-
-
-def _keys(parts: list[str]) -> list[str]:
-    """Return the keys that may stand in a section, or the sections."""
-    if not parts:
-        return list(RunConfiguration.model_fields)
-    sections: dict[str, type[Section]] = {
-        "format": FormatSection,
-        "game": GameSection,
-        "bets": BetsSection,
-        "abstraction": AbstractionSection,
-        "payoffs": PayoffsSection,
-        "tables": TablesSection,
-        "random": RandomSection,
-    }
-    return list(sections[parts[0]].model_fields)
-
-
-def _shown(value: Any) -> str:
-    """Write a value, and not all of a long one."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _inner(entries: dict[str, Any], section: str, key: str) -> Any:

@@ -60,7 +60,7 @@ def restore_rule(section: dict[str, Any]) -> Rule:
         ValidationError: where an option has the wrong type, is missing or unknown.
         UsageError: where the rule has no such name, or an option that it cannot have.
     """
-    model = _model_of(section)
+    model = rule_model(section)
     found = model.model_validate(section)
     if model in (LinearProgramme, ForeignRule):
         assert isinstance(found, LinearProgramme | ForeignRule)
@@ -74,11 +74,6 @@ def restore_rule(section: dict[str, Any]) -> Rule:
     return rule
 
 
-def option_names(section: dict[str, Any]) -> list[str]:
-    """Return the keys that a section may have."""
-    return list(_model_of(section).model_fields)
-
-
 def with_tuples(value: Any) -> Any:
     """Make tuples of lists: what is frozen has no lists."""
     if isinstance(value, dict):
@@ -86,7 +81,7 @@ def with_tuples(value: Any) -> Any:
     return tuple(with_tuples(of) for of in value) if isinstance(value, list | tuple) else value
 
 
-def _model_of(section: dict[str, Any]) -> type[BaseModel]:
+def rule_model(section: dict[str, Any]) -> type[BaseModel]:
     """Return what a section must look like: for a named rule each of its options, of the very type."""
     if "class" in section:
         return ForeignRule
