@@ -8,3 +8,9 @@ that sentence and leaves with status 2; a traceback of any other exception is a 
 
 class UsageError(ValueError):
     """Bad input, told in one sentence that names the value and what is valid."""
+
+
+def shortened(text: object) -> str:
+    """Return a value as it is quoted in an error, cut where it is long."""
+    value = str(text)
+    return value if len(value) <= 40 else f"{value[:30]}... ({len(value):,} characters)"

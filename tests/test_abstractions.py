@@ -25,6 +25,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
+from errai.tree.buckets import verify_same_cards
 
 NUM_DEALS = 100_000
 
@@ -370,8 +371,8 @@ def test_asking_for_a_bucket(features: dict[str, Features], tmp_path: Path) -> N
     with pytest.raises(UsageError, match="the player must be 0 or 1, not 2"):
         loaded.bucket("AsKd", "Qs7d2c", 2)
     with pytest.raises(UsageError, match="'holdem-2-4', whose cards are not those of 'limit-holdem'"):
-        loaded.verify_fits(rules_of("limit-holdem"))
-    loaded.verify_fits(rules_of("holdem-2-1"))
+        verify_same_cards(rules_of("limit-holdem"), (loaded, None))
+    verify_same_cards(rules_of("holdem-2-1"), (None, loaded))
     with pytest.raises(UsageError, match="holds an abstraction already"):
         abstraction.save(tmp_path / "a")
 

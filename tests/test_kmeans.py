@@ -441,7 +441,7 @@ ONES = np.ones(10, dtype=np.uint16)
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, sample_size=4),
-            "sample_size must be at least 5, a row for each cluster, not 4",
+            "the sample must have at least 5 rows, one for each cluster, not 4",
         ),
         (
             lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 3, 5, Metric.L1),

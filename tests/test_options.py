@@ -11,11 +11,11 @@ from errai.cli.options import (
     Refusal,
     decimal_number,
     duration,
-    shortened,
     whole_number,
 )
 from errai.cli.solve import exponents, target
 from errai.cli.spot import limit_bets, percent
+from errai.errors import shortened
 
 RunErrai = Callable[..., tuple[int, str, str]]
 

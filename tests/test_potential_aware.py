@@ -317,7 +317,7 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
         ),
         (
             lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 2, sample_size=1),
-            "sample_size must be at least 2, a row for each cluster, not 1",
+            "the sample must have at least 2 rows, one for each cluster, not 1",
         ),
         (
             lambda: cluster_potential(ROWS, ONES.astype(np.int64) << 48, CENTRES, Metric.L1, 2),

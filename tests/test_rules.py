@@ -122,7 +122,11 @@ def test_hands_and_boards_are_read_together() -> None:
         ("limit-holdem", ("AsKd", "Qs7d"), "a board of 2 cards .*: expected 0 or 3 or 4 or 5 cards"),
         ("limit-holdem", ("AsKd", "As7d2c"), "the card As occurs twice"),
         ("leduc", ("K", "QK"), "a board of 2 cards does not belong to a round of 'leduc': expected 0 or 1"),
-        ("leduc", ("K", "", 1), "the board '' has 0 cards: expected 1 at this point of 'leduc'"),
+        (
+            "leduc",
+            ("K", "", 1),
+            "cards of the board '' must be 1 at this point of 'leduc', not 0",
+        ),
     ],
 )
 def test_hands_and_boards_that_do_not_fit(game: str, deal: tuple[Any, ...], sentence: str) -> None:
@@ -140,7 +144,7 @@ def test_a_board_belongs_to_the_last_round_that_has_it() -> None:
 def test_a_board_alone_must_fit_too() -> None:
     with pytest.raises(UsageError, match="'A72' gives the rank A without a suit"):
         LIMIT.parse_board("A72")
-    with pytest.raises(UsageError, match="the board 'As7d2c' has 3 cards: expected 4 at this point"):
+    with pytest.raises(UsageError, match="board 'As7d2c' must be 4 at this point"):
         LIMIT.parse_board("As7d2c", 2)
 
 

@@ -120,7 +120,7 @@ def test_refuses_illegal_betting_by_action_and_position(game: str, betting: str,
 
 
 def test_refuses_a_negative_depth() -> None:
-    with pytest.raises(UsageError, match="a depth of -1 is impossible: 0 or more is allowed"):
+    with pytest.raises(UsageError, match="the depth must be 0 or more, not -1"):
         list(show_subtree(load_game("leduc"), "", -1))
 
 

@@ -229,7 +229,7 @@ def test_refuses_buckets_that_are_none(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_buckets(text, 2)
     assert str(refused.value) == (
-        f"'{text}' are not buckets for 2 rounds: a positive number for each round is allowed, "
+        f"'{text}' are not buckets for 2 rounds: expected a positive number for each round, "
         "as in 'IR 10-10' or 'PR 10-10'"
     )
 

@@ -113,7 +113,7 @@ def test_probabilities_are_asked_in_the_users_words() -> None:
     assert strategy.probabilities("c", hand="K") == pytest.approx({"c": 0, "r": 1})
     leduc = errai.uniform_strategy(errai.load_game("leduc"))
     assert leduc.probabilities("crc/", hand="Ks", board="Kh") == {"c": 0.5, "r": 0.5}
-    with pytest.raises(UsageError, match="the board '' has 0 cards: expected 1 at this point of 'leduc'"):
+    with pytest.raises(UsageError, match="the board '' must be 1 at this point of 'leduc', not 0"):
         leduc.probabilities("crc/", hand="K")
     with pytest.raises(UsageError, match="the hand is over after 'crf'"):
         leduc.probabilities("crf", hand="K")

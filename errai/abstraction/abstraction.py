@@ -123,14 +123,6 @@ class Abstraction:
         found[numbers] = self._round(round_index, player).on_board(cards, numbers)
         return found
 
-    def verify_fits(self, rules: PokerRules) -> None:
-        """Refuse a game with other cards."""
-        if not rules.deals_like(self.game):
-            raise UsageError(
-                f"the abstraction '{self.name}' was made for '{self.game.name}', whose cards are not those "
-                f"of '{rules.name}'"
-            )
-
     def save(self, folder: str | Path) -> None:
         """Write the abstraction to a folder, the manifest last."""
         writer = AbstractionWriter(folder, self.recipes, self.fingerprint)

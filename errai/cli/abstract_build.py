@@ -68,14 +68,17 @@ Clusters = Annotated[
 def features_command(
     context: typer.Context,
     game: Annotated[
-        str, typer.Argument(metavar="[GAME]", help="A game's name or an ACPC game file.")
+        str, typer.Argument(metavar="GAME", help="A game's name or an ACPC game file.")
     ] = DEFAULT_GAME,
     clusters: Clusters = None,
     threads: Threads = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Build the features of every hand of a game: strengths, histograms, strength against clusters."""
+    """Build the features of every hand of a game.
+
+    They are strengths, histograms and strengths against clusters of opponent hands.
+    """
     from errai.abstraction.features.features import FeaturePlan
     from errai.memory import format_bytes
 
@@ -108,7 +111,7 @@ def features_command(
 def build_command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Recall, methods and sizes, as above.", show_default=False),
+        typer.Argument(metavar="NAME", help="Recall, methods and sizes, as above.", show_default=False),
     ] = None,
     game: Annotated[
         str | None,

@@ -23,7 +23,10 @@ def compare_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Compare two abstractions round by round: on which pairs of hands do they agree."""
+    """Compare two abstractions round by round.
+
+    On which pairs of hands do they agree?
+    """
     from errai.abstraction.compare import compare_round
     from errai.games.rounds import round_name
 

@@ -26,7 +26,10 @@ def info_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Say what an abstraction is, how full its buckets are and how near their hands; verify every bit."""
+    """Describe an abstraction, and verify every bit.
+
+    How full are its buckets, how near to each other are their hands?
+    """
     from errai.abstraction.describe import features_of, occupancy
 
     found = open_abstraction(abstraction, whole=True)

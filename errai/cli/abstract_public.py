@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errai.cli.abstract_build import Clusters, build_features_told, folder_name
-from errai.cli.options import Json, Out, Refusal, Seed, Threads, given_command, shortened, whole_option
+from errai.cli.options import Json, Out, Refusal, Seed, Threads, given_command, whole_option
 from errai.cli.output import format_seconds, print_json, print_table, round_keys
 from errai.cli.progress import Progress
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.abstraction.abstraction import Abstraction
@@ -87,7 +87,10 @@ def public_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Build Tartanian7's hierarchical abstraction: players never forget the cluster of the public board."""
+    """Build Tartanian7's hierarchical abstraction.
+
+    Boards are clustered first, and the players never forget the cluster of the public board.
+    """
     from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.features.features import FeaturePlan
     from errai.abstraction.load import load_abstraction

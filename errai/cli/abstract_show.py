@@ -10,9 +10,9 @@ import typer
 
 from errai.cli import bars
 from errai.cli.abstract_info import open_abstraction
-from errai.cli.options import Json, Plot, Seed, shortened, whole_option
+from errai.cli.options import Json, Plot, Seed, whole_option
 from errai.cli.output import MOST_DIGITS, print_json, round_keys, verify_picture
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.abstraction.describe import Members, Profile
@@ -52,7 +52,10 @@ def show_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Show the hands of a bucket, or the bucket of a hand, with the strengths that may come of them."""
+    """Show the hands of a bucket, or the bucket of a hand.
+
+    The strengths that may come of them are shown, too.
+    """
     if (bucket is None) == (hand is None):
         raise UsageError("expected one of --bucket ROUND:NUMBER and --hand CARDS")
     if board and hand is None:

@@ -31,7 +31,10 @@ def cache_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """List what the cache holds: features of hands and compiled kernels, those of older versions included."""
+    """List, verify or clear the cache.
+
+    It holds features of hands and compiled kernels, those of older versions included.
+    """
     from errai.abstraction.features import cache
 
     if clear is not None and verify:

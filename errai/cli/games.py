@@ -56,7 +56,7 @@ def size_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Count a game: betting sequences by round, information sets, slots, bytes."""
+    """Count a game: betting sequences, information sets, bytes."""
     from errai.games.catalogue import load_game
     from errai.tree.size import game_size
 

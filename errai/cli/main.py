@@ -34,16 +34,17 @@ from errai.cli.options import Refusal
 from errai.cli.output import fail
 from errai.errors import UsageError
 
+EXAMPLE = "\b\nExample:\n  {}"
+"""Stands below the help of every command; click does not fold lines after its mark."""
+
 app = typer.Typer(
     help="Build, solve and measure strategies for very large imperfect-information games.",
+    epilog=EXAMPLE.format("errai solve leduc --until 1mbb --out runs/leduc"),
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 abstractions = typer.Typer()
-
-EXAMPLE = "\b\nExample:\n  {}"
-"""Stands below the help of every command; click does not fold lines after its mark."""
 
 
 def add_command(name: str, run: Callable[..., Any], example: str, help_text: str | None = None) -> None:
@@ -196,7 +197,7 @@ def _explain(error: BaseException, arguments: list[str]) -> int:
     if isinstance(error, Refusal):
         return fail(error.format_message())
     if isinstance(error, typer.TyperException):
-        message = error.format_message().rstrip(".?")
+        message = error.format_message().rstrip(".?").replace(". Did you mean", ", did you mean")
         return fail(f"{message}; see '{_command_path(arguments)} --help'")
     if isinstance(error, FloatingPointError):  # a table went bad: not the user's doing
         fail(str(error))

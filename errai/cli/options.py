@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.tree.bet_menu import BetMenu
@@ -32,12 +32,6 @@ class Refusal(typer.BadParameter):
     def format_message(self) -> str:
         """Return the sentence."""
         return self.message
-
-
-def shortened(text: object) -> str:
-    """Return a value as it is quoted in an error, cut where it is long."""
-    value = str(text)
-    return value if len(value) <= 40 else f"{value[:30]}... ({len(value):,} characters)"
 
 
 def _bounds(least: float | None, most: float | None) -> str:

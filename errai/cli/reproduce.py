@@ -22,9 +22,10 @@ def reproduce_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Make a figure of a paper again: data, picture, comparison, and a log, in the folder --out (or here).
+    """Make a figure of a paper again.
 
-    Without --iterations there are as many as in the paper, which takes minutes.
+    Data, picture, comparison and a log go into the folder --out (or here). Without --iterations there are as
+    many as in the paper, which takes minutes.
     """
     from errai.experiments.figure import compare, draw_picture
     from errai.experiments.registry import find_figure

@@ -36,7 +36,7 @@ def show_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Print the betting of a game below a betting string, or what a strategy plays there."""
+    """Print the betting of a game, or what a strategy plays."""
     from errai.array_file import is_array_file
     from errai.games.catalogue import game_names, load_game
     from errai.tree.show import betting_nodes, show_subtree

@@ -25,12 +25,11 @@ from errai.cli.options import (
     folder,
     menu_from_options,
     number_option,
-    shortened,
     whole_option,
 )
 from errai.cli.output import format_seconds, format_threads, print_json, verify_picture
 from errai.cli.progress import Progress
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.abstraction.protocol import CardAbstraction
@@ -72,7 +71,7 @@ def solve_command(
     game: Annotated[
         str | None,
         typer.Argument(
-            metavar="[GAME]",
+            metavar="GAME",
             help="A game's name or an ACPC game file; may be left out with --resume.",
             show_default=False,
         ),
@@ -147,7 +146,10 @@ def solve_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Solve a game; without --iterations, --until or --time by 1,000 iterations."""
+    """Solve a game.
+
+    Without --iterations, --until and --time it stops after 1,000 iterations.
+    """
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
     from errai.runs.abstracted import find_abstractions

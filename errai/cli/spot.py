@@ -13,12 +13,11 @@ from errai.cli.options import (
     Time,
     decimal_number,
     number_option,
-    shortened,
     whole_option,
 )
 from errai.cli.output import format_seconds, print_json, print_table
 from errai.cli.progress import Progress
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.strategy.spot import SpotMeasurement, SpotResult, SpotTable
@@ -116,9 +115,10 @@ def spot_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Solve one hold'em sub-game from a board, two ranges, a pot, a stack and bet sizes.
+    """Solve one hold'em sub-game.
 
-    It stops after 1,000 iterations where --iterations, --until and --time do not stop it before.
+    It is given by a board, two ranges, a pot, a stack and bet sizes. It stops after 1,000
+    iterations where --iterations, --until and --time do not stop it before.
     """
     from errai.runs.spot import DEFAULT_ALGORITHM, solve_spot_tree
     from errai.strategy.spot import verify_decision

@@ -203,8 +203,8 @@ class PokerRules:
             self.round_of_board(len(cards))
         elif len(cards) != (expected := self.num_board_cards_by(round_index)):
             raise UsageError(
-                f"the board '{board}' has {len(cards)} cards: expected {expected} at this point of "
-                f"'{self.name}'"
+                f"the number of cards of the board '{board}' must be {expected} at this point of "
+                f"'{self.name}', not {len(cards)}"
             )
 
     def num_hands(self) -> int:

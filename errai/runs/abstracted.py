@@ -110,12 +110,12 @@ def find_abstractions(text: str, game: PokerRules) -> AbstractionPair:
         game: the game to be solved.
     """
     if _is_abstraction(text, game):
-        one = _find_abstraction(text, game)
+        one = _find_abstraction(text)
         return one, one
     for place, letter in enumerate(text):
         first, second = text[:place].strip(), text[place + 1 :].strip()
         if letter == "/" and _is_abstraction(first, game) and _is_abstraction(second, game):
-            return _find_abstraction(first, game), _find_abstraction(second, game)
+            return _find_abstraction(first), _find_abstraction(second)
     named = "a name such as '[JQ.K]', " if game.name == LEDUC else ""
     raise UsageError(
         f"'{text}' is not an abstraction of '{game.name}': expected {named}the folder of a saved one or "
@@ -135,7 +135,7 @@ def _is_abstraction(text: str, game: PokerRules) -> bool:
     return True
 
 
-def _find_abstraction(text: str, game: PokerRules) -> CardAbstraction | None:
+def _find_abstraction(text: str) -> CardAbstraction | None:
     if text == FULL:
         return None
     if Path(text).is_dir():

@@ -32,7 +32,7 @@ from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.tree import _cells as kernels
-from errai.tree._cells import BELOW, PAIRS, TIED_UP_TO, TWIN, UP_TO
+from errai.tree._cells import BELOW, PAIRS, TWIN, UP_TO
 from errai.tree.cell_inputs import (
     BoardList,
     Cards,
@@ -104,11 +104,6 @@ class PlayerCells(NamedTuple):
     def up_to(self) -> npt.NDArray[np.int32]:
         """int32[C] opponent cells of the board that are not stronger."""
         return self.order[:, UP_TO]
-
-    @property
-    def tied_up_to(self) -> npt.NDArray[np.int32]:
-        """int32[C] own cells of the board that are not stronger."""
-        return self.order[:, TIED_UP_TO]
 
     @property
     def twin(self) -> npt.NDArray[np.int32]:

@@ -61,7 +61,7 @@ def betting_nodes(
         menu: bet sizes of a no-limit game.
     """
     if depth < 0:
-        raise UsageError(f"a depth of {depth} is impossible: 0 or more is allowed")
+        raise UsageError(f"the depth must be 0 or more, not {depth}")
     if isinstance(game, BluffRules):
         if menu is not None:
             raise UsageError(f"'{game.name}' is a dice game: bet menus do not apply to it")

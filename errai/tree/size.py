@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from errai.abstraction.methods.method import Method
 from errai.abstraction.recipe import parse_recipes
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 from errai.games.bluff import BluffRules, rolls
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
@@ -137,8 +137,8 @@ def parse_buckets(text: str, num_rounds: int) -> tuple[int, ...]:
     if len(numbers) != num_rounds or min(numbers) < 1:
         example = "-".join(["10"] * num_rounds)
         raise UsageError(
-            f"'{text}' are not buckets for {num_rounds} rounds: a positive number for each round is allowed, "
-            f"as in 'IR {example}' or 'PR {example}'"
+            f"'{shortened(text)}' are not buckets for {num_rounds} rounds: expected a positive number for "
+            f"each round, as in 'IR {example}' or 'PR {example}'"
         )
     assert match is not None
     if match[1] == "PR":

@@ -180,7 +180,7 @@ class Effort:
             )
         if self.sample_size is not None and self.sample_size < num_clusters:
             raise UsageError(
-                f"sample_size must be at least {num_clusters:,}, a row for each cluster, not "
+                f"the sample must have at least {num_clusters:,} rows, one for each cluster, not "
                 f"{self.sample_size:,}"
             )
         return min(self.sample_size or max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_CENTRE * num_clusters), num_rows)
