@@ -124,8 +124,14 @@ def test_nesting_is_that_of_the_thesis() -> None:
         ("IR-KE-KO 169-99999999999-9-9", "the size '99999999999' must be at most 2,147,483,647"),
         ("IR-PHS 169-2147483647-5-5", "must be 1 to 1,286,792, the number of its hands, not 2,147,483,647"),
         ("PR-PHS 169-5-2147483647-5", "in turn of 'limit-holdem' must be 1 to 55,190,538, the number"),
-        (f"IR-PHS 169-{'9' * 5000}-5-5", f"the size '{'9' * 60}...' must be at most 2,147,483,647"),
-        (f"IR-PHS 169-5x{'9' * 5000}-5-5", f"the size '5x{'9' * 58}...' must be at most 2,147,483,647"),
+        (
+            f"IR-PHS 169-{'9' * 5000}-5-5",
+            f"the size '{'9' * 30}... (5,000 characters)' must be at most 2,147,483,647",
+        ),
+        (
+            f"IR-PHS 169-5x{'9' * 5000}-5-5",
+            f"the size '5x{'9' * 28}... (5,002 characters)' must be at most 2,147,483,647",
+        ),
         ("IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9", "not 3"),
     ],
 )

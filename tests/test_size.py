@@ -8,7 +8,7 @@ from naive.games import poker_rules
 from naive.tree import menus, naive_betting_tree, naive_bluff_tree, naive_round_counts, nolimit_rules
 
 from errai import memory
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 from errai.games.acpc_files import parse_game_file
 from errai.games.catalogue import Game, bluff, game_names, load_game
 from errai.games.rules import PokerRules
@@ -229,7 +229,7 @@ def test_refuses_buckets_that_are_none(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_buckets(text, 2)
     assert str(refused.value) == (
-        f"'{text}' are not buckets for 2 rounds: expected a positive number for each round, "
+        f"'{shortened(text)}' are not buckets for 2 rounds: expected a positive number for each round, "
         "as in 'IR 10-10' or 'PR 10-10'"
     )
 

@@ -16,6 +16,6 @@ The room, from the ground up:
 - `describe.py`, `compare.py`: what an abstraction looks like, and how alike two are.
 
 `protocol.py` says what every abstraction can be asked, whichever way it was made; the rest of Errai relies on
-nothing else. `load.py` opens what was saved; `workers.py` and `seeds.py` are the threads and random numbers
-of all.
+nothing else. `folder.py` has what all saved ones share, `load.py` opens them; `seeds.py` has the random
+numbers of all.
 """

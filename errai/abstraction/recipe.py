@@ -18,7 +18,7 @@ from math import isqrt, log
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import Method, RoundMethod, RoundRecipe, verify_recall
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 from errai.games.deals import Deals
 from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
@@ -28,7 +28,6 @@ NESTING_RATIO = 2.5
 
 MAX_BUCKETS = 2**31 - 1
 MAX_DIGITS = len(str(MAX_BUCKETS))
-MOST_LETTERS = 60
 
 _NAME = re.compile(r"\s*([A-Za-z]+)-([A-Za-z0-9-]*[A-Za-z0-9])\s+([0-9A-Za-z,x-]+)\s*")
 _SIZE = re.compile(r"([0-9]+)(?:x([0-9]+))?")
@@ -116,8 +115,8 @@ class Recipe:
         match = _NAME.fullmatch(name)
         if match is None:
             raise UsageError(
-                f"invalid name of an abstraction '{_short(name)}': expected recall, methods and sizes, such "
-                "as 'IR-KE-KO 169-200-200-200'"
+                f"invalid name of an abstraction '{shortened(name)}': expected recall, methods and sizes, "
+                "such as 'IR-KE-KO 169-200-200-200'"
             )
         recall = _parse_recall(match[1], rules.num_rounds)
         methods = _parse_methods(match[2].split("-"), rules.num_rounds)
@@ -125,7 +124,7 @@ class Recipe:
         if len(sizes) != rules.num_rounds:
             raise UsageError(
                 f"expected {rules.num_rounds} sizes, one for each round of '{rules.name}', not {len(sizes)} "
-                f"as in '{_short(match[3])}'"
+                f"as in '{shortened(match[3])}'"
             )
         classes, deals = HandClasses(rules), Deals(rules)
         return Recipe(
@@ -196,8 +195,8 @@ def _parse_recall(text: str, num_rounds: int) -> list[bool]:
     if len(upper) == num_rounds and set(upper) <= {"P", "I"}:
         return [letter == "P" for letter in upper]
     raise UsageError(
-        f"unknown recall '{_short(text)}': expected PR, IR, or a letter P or I for each of the {num_rounds} "
-        "rounds"
+        f"unknown recall '{shortened(text)}': expected PR, IR, or a letter P or I for each of the "
+        f"{num_rounds} rounds"
     )
 
 
@@ -208,7 +207,7 @@ def _parse_methods(texts: list[str], num_rounds: int) -> list[Method]:
             methods.append(Method(text.upper()))
         except ValueError:
             known = ", ".join(method.value for method in Method)
-            raise UsageError(f"unknown method '{_short(text)}': expected one of {known}") from None
+            raise UsageError(f"unknown method '{shortened(text)}': expected one of {known}") from None
     if len(methods) == 1:
         return methods * num_rounds
     if len(methods) == num_rounds:
@@ -217,7 +216,7 @@ def _parse_methods(texts: list[str], num_rounds: int) -> list[Method]:
         return [methods[0]] * (num_rounds - 1) + [methods[1]]
     raise UsageError(
         f"expected 1 method, 2 (before the last round and in it) or {num_rounds}, one for each round, not "
-        f"{len(methods)} as in '{_short('-'.join(texts))}'"
+        f"{len(methods)} as in '{shortened('-'.join(texts))}'"
     )
 
 
@@ -230,10 +229,10 @@ def _round_recipe(
     match = _SIZE.fullmatch(size.replace(",", ""))
     if match is None:
         raise UsageError(
-            f"invalid size '{_short(size)}': expected a number of buckets, such as 200, 5x2 or C"
+            f"invalid size '{shortened(size)}': expected a number of buckets, such as 200, 5x2 or C"
         )
     if max(len(digits.lstrip("0")) for digits in match.groups("")) > MAX_DIGITS:
-        raise UsageError(f"the size '{_short(size)}' must be at most {MAX_BUCKETS:,}")
+        raise UsageError(f"the size '{shortened(size)}' must be at most {MAX_BUCKETS:,}")
     nests = METHODS[method].nests and r < classes.num_rounds - 1
     if match[2] is not None and not nests:
         raise UsageError(
@@ -257,8 +256,3 @@ def _verify_size(num_buckets: int, recall: bool, r: int, classes: HandClasses, d
             f"the number of buckets in {round_name(classes.rules, r)} of '{classes.rules.name}' must be "
             f"1 to {most:,}, the number of its hands, not {num_buckets:,}"
         )
-
-
-def _short(text: str) -> str:
-    """Return a text that fits a sentence."""
-    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}..."

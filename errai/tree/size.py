@@ -8,7 +8,6 @@ game's symmetry, or a bucket.
 import re
 from dataclasses import dataclass
 
-from errai.abstraction.methods.method import Method
 from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError, shortened
 from errai.games.bluff import BluffRules, rolls
@@ -155,11 +154,7 @@ def buckets_of_recipe(name: str, rules: PokerRules) -> tuple[int, ...]:
     recipes = parse_recipes(name, rules)
     if len(recipes) > 1:
         raise UsageError(f"expected one abstraction for both positions, not two: '{name}'")
-    numbers: list[int] = []
-    for r, one in enumerate(recipes[0].rounds):
-        own = Deals(rules).num_rows(r) if one.method is Method.CANONICAL else one.num_buckets
-        numbers.append(own * numbers[-1] if one.recall else own)
-    return tuple(numbers)
+    return tuple(recipes[0].num_buckets(r) for r in range(rules.num_rounds))
 
 
 def game_size(game: Game, menu: BetMenu | None = None, buckets: str | None = None) -> GameSize:

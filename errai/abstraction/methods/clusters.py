@@ -33,7 +33,6 @@ class EarthMover(RoundMethod):
     """k-means under the earth mover's distance of histograms of hand strength."""
 
     name = Method.EARTH_MOVER
-    meaning = "k-means over histograms of hand strength, under the earth mover's distance"
 
     def features_needed(self, r: int, last_round: int, following: RoundMethod | None) -> frozenset[str]:
         """The rows themselves."""
@@ -135,7 +134,6 @@ class OpponentClusters(EarthMover):
     """k-means over the strength against clusters of opponent hands."""
 
     name = Method.OPPONENT_CLUSTERS
-    meaning = "k-means over strengths against clusters of opponent hands (OCHS), under L2"
 
     def row_features(self, r: int, last_round: int) -> frozenset[str]:
         """Strengths against clusters of opponent hands, which a later look-up needs, too."""

@@ -12,7 +12,6 @@ class Lossless(RoundMethod):
     """Needs no features, no table and no work."""
 
     name = Method.CANONICAL
-    meaning = "every canonical hand is a bucket: lossless"
     can_be_looked_ahead_to = False
 
     def features_needed(self, r: int, last_round: int, following: RoundMethod | None) -> frozenset[str]:

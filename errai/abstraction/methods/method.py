@@ -166,14 +166,12 @@ class RoundMethod(ABC):
 
     Attributes:
         name: as in an abstraction's name.
-        meaning: the same in words, for those who choose.
         looks_ahead: whether it needs the buckets of the next round.
         can_be_looked_ahead_to: whether another may need its buckets.
         nests: whether sizes such as `5x2` mean something, before the last round.
     """
 
     name: ClassVar[Method]
-    meaning: ClassVar[str]
     looks_ahead: ClassVar[bool] = False
     can_be_looked_ahead_to: ClassVar[bool] = True
     nests: ClassVar[bool] = False

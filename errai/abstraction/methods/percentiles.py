@@ -19,7 +19,6 @@ class Strength(RoundMethod):
     """Percentiles of E[HS]."""
 
     name = Method.STRENGTH
-    meaning = "percentiles of expected hand strength E[HS]"
 
     def features_needed(self, r: int, last_round: int, following: RoundMethod | None) -> frozenset[str]:
         """Strength, and its square before the last round."""
@@ -90,5 +89,4 @@ class NestedStrength(Strength):
     """Percentiles of E[HS2], and within each of them percentiles of E[HS]; in the last round of HS alone."""
 
     name = Method.NESTED_STRENGTH
-    meaning = "percentiles of E[HS2] (expected squared strength), each cut again into percentiles of E[HS]"
     nests = True

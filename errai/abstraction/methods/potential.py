@@ -17,7 +17,6 @@ class PotentialAware(RoundMethod):
     """k-means under the earth mover's distance of histograms over the next round's buckets."""
 
     name = Method.POTENTIAL_AWARE
-    meaning = "k-means over the chances of reaching the next round's buckets (potential-aware)"
     looks_ahead = True
 
     def features_needed(self, r: int, last_round: int, following: RoundMethod | None) -> frozenset[str]:

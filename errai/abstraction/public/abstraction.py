@@ -4,7 +4,7 @@ Brown, Ganzfried and Sandholm, "Hierarchical Abstraction, Distributed Equilibriu
 Post-Processing, with Application to a Champion No-Limit Texas Hold'em Agent", 2015, algorithm 1:
 
 1. Rounds before the special round (the flop) are not abstracted.
-2. The public boards of the special round are clustered (`public_clusters.py`). Players never forget which
+2. The public boards of the special round are clustered (`clusters.py`). Players never forget which
    cluster it was.
 3. In each cluster and each round from the special one on, the private hands whose board began in that cluster
    are put into buckets, whatever was known of them before. Bucket b of cluster c is number c * B + b, where B
