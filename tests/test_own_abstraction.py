@@ -135,7 +135,7 @@ def test_what_cannot_be_abstracted() -> None:
     with pytest.raises(UsageError, match="expected a card game: '5' has no cards"):
         errai.abstraction_from_function(5, pairs_and_kings)  # type: ignore[arg-type]
     with pytest.raises(
-        UsageError, match=r"round 2 of 'limit-holdem' has 55,190,538 canonical deals: .* 5,000,000"
+        UsageError, match=r"turn of 'limit-holdem' has 55,190,538 canonical deals: .* 5,000,000"
     ):
         errai.abstraction_from_function("limit-holdem", never_asked, check_suits=False)
     mine = errai.abstraction_from_function("leduc", pairs_and_kings)

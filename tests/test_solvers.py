@@ -376,7 +376,7 @@ def test_buckets_that_do_not_fit() -> None:
         UsageError, match="expected 9 buckets, one for each cell, in round 1 of player 0, not"
     ):
         tree.abstracted(Buckets.for_both({1: np.zeros(8, dtype=np.int64)})).layout  # noqa: B018
-    with pytest.raises(UsageError, match="A bucketed round must be 0 to 1, not 7"):
+    with pytest.raises(UsageError, match="a bucketed round must be 0 to 1, not 7"):
         tree.abstracted(Buckets.for_both({7: np.zeros(8, dtype=np.int64)})).layout  # noqa: B018
 
 

@@ -24,6 +24,7 @@ from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
+from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
 
 ChooseBucket = Callable[[str, str, int], int]
@@ -116,15 +117,16 @@ def abstraction_from_function(
 
 def _verify_number(rules: PokerRules, deals: Deals, r: int, check_suits: bool) -> None:
     """Refuse a round with more deals than a function can be asked for."""
+    where = f"{round_name(rules, r)} of '{rules.name}'"
     if (num_rows := deals.num_rows(r)) > MAX_DEALS_TO_ASK:
         raise UsageError(
-            f"round {r} of '{rules.name}' has {num_rows:,} canonical deals: a function can be asked for at "
-            f"most {MAX_DEALS_TO_ASK:,}"
+            f"{where} has {num_rows:,} canonical deals: a function can be asked for at most "
+            f"{MAX_DEALS_TO_ASK:,}"
         )
     if check_suits and (num_deals := rules.num_deals(r)) > MAX_DEALS_TO_ASK:
         raise UsageError(
-            f"round {r} of '{rules.name}' has {num_deals:,} deals, and suits can be checked for at most "
-            f"{MAX_DEALS_TO_ASK:,}: check_suits=False asks once for each of its {num_rows:,} canonical deals"
+            f"{where} has {num_deals:,} deals, and suits can be checked for at most {MAX_DEALS_TO_ASK:,}: "
+            f"check_suits=False asks once for each of its {num_rows:,} canonical deals"
         )
 
 

@@ -73,7 +73,7 @@ class Buckets:
         for player, maps in enumerate(self.maps):
             for r, buckets in maps.items():
                 if not 0 <= r < cells.num_rounds:
-                    raise UsageError(f"A bucketed round must be 0 to {cells.num_rounds - 1}, not {r}")
+                    raise UsageError(f"a bucketed round must be 0 to {cells.num_rounds - 1}, not {r}")
                 if buckets.shape != (cells.num_cells(player, r),):
                     raise UsageError(
                         f"expected {cells.num_cells(player, r):,} buckets, one for each cell, in round {r} "
