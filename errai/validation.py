@@ -7,10 +7,14 @@ from pydantic import BaseModel, ValidationError
 LONGEST_VALUE = 60
 
 _EXPECTED = {
+    "bool_parsing": "true or false",
     "bool_type": "true or false",
     "dict_type": "a section",
     "finite_number": "a finite number",
+    "float_parsing": "a number",
     "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
     "int_type": "a whole number",
     "list_type": "a list",
     "model_type": "a section",
@@ -48,7 +52,9 @@ def first_mistake(error: ValidationError, model: type[BaseModel], section: str =
         return f"{key} must have {about['min_length']} or more entries, not {about['actual_length']}"
     if kind == "too_long":
         return f"{key} must have at most {about['max_length']} entries, not {about['actual_length']}"
-    return f"{key} must be {_EXPECTED.get(kind, first['msg'].lower())}, not {value}"
+    if kind in _EXPECTED:
+        return f"{key} must be {_EXPECTED[kind]}, not {value}"
+    return f"{key} is {value}: {first['msg'][:1].lower()}{first['msg'][1:]}"
 
 
 def _place(parts: list[int | str]) -> str:

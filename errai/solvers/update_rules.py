@@ -44,6 +44,7 @@ from errai.engine.section import NUM_FACTORS
 from errai.errors import UsageError
 from errai.solvers import _update_rules as kernels
 from errai.tables.layout import Floats
+from errai.validation import first_mistake
 
 REGRETS = "regrets"
 AVERAGES = "averages"
@@ -57,16 +58,12 @@ def _flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _sentence(rule: str, error: ValidationError) -> str:
+def _sentence(rule: "type[UpdateRule]", error: ValidationError) -> str:
     """Describe the first mistake in one sentence."""
     first = error.errors()[0]
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
-    field = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        return f"unknown option '{field}' of {rule}"
-    reason = first["msg"][:1].lower() + first["msg"][1:]
-    return f"invalid {field} {first['input']!r} of {rule}: {reason}"
+    return f"invalid {rule.__name__}: {first_mistake(error, rule)}"
 
 
 class Update(NamedTuple):
@@ -121,7 +118,7 @@ class UpdateRule(BaseModel):
         try:
             super().__init__(**options)
         except ValidationError as error:
-            raise UsageError(_sentence(type(self).__name__, error)) from None
+            raise UsageError(_sentence(type(self), error)) from None
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
