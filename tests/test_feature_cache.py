@@ -315,7 +315,7 @@ def filled(own_cache: Path) -> Path:
 def listed(run_errai, *more: str) -> dict[str, dict[str, object]]:  # type: ignore[no-untyped-def]
     status, out, err = run_errai("cache", "--json", *more)
     assert (status, err) == (0, "")
-    return {entry["folder"]: entry for entry in json.loads(out)["entries"]}
+    return {Path(entry["path"]).name: entry for entry in json.loads(out)["folders"]}
 
 
 def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
@@ -323,13 +323,13 @@ def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:  # type: ig
     found = listed(run_errai)
     assert found.keys() == {leduc, kuhn, "features-0000", "features-1111", "kernels-2222"}
     holds = ["deals", "histograms", "ochs of 2, 3", "opponent clusters of 2, 3", "squared", "strength"]
-    assert (found[leduc]["holds"], found[leduc]["game"], found[leduc]["format"]) == (holds, "leduc", 2)
-    assert found[kuhn]["holds"] == ["deals", "strength"]
+    assert (found[leduc]["contents"], found[leduc]["game"], found[leduc]["format"]) == (holds, "leduc", 2)
+    assert found[kuhn]["contents"] == ["deals", "strength"]
     assert (found["features-0000"]["game"], found["features-0000"]["format"]) == (
         "3 ranks x 2 suits, 1 + 0-1 cards",
         1,
     )
-    assert found["features-1111"]["holds"] == ["unfinished ochs"]
+    assert found["features-1111"]["contents"] == ["unfinished ochs"]
     assert found["features-1111"]["format"] is None
     assert {name for name, entry in found.items() if entry["old"]} == {
         "features-0000",
@@ -361,9 +361,9 @@ def test_cache_clears(filled: Path, run_errai, what: str, gone: set[str]) -> Non
     status, out, err = run_errai("cache", "--clear", what)
     assert (status, err) == (0, "")
     assert before - {path.name for path in filled.iterdir()} == {folders.get(name, name) for name in gone}
-    assert out.startswith(
-        f"removed {len(gone)} folders, " if gone else "nothing to remove: the cache holds nothing"
-    )
+    plural = "s" if len(gone) > 1 else ""
+    told = f"removed {len(gone)} folder{plural}, " if gone else "nothing to remove: the cache holds nothing"
+    assert out.startswith(told)
 
 
 def test_cache_does_not_clear_what_is_being_built(filled: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
@@ -391,7 +391,7 @@ def test_cache_verifies(filled: Path, run_errai) -> None:  # type: ignore[no-unt
         f"errai: '{folder}/deals-1.array' is the file of another array, 'deals-0'; 1 more files are damaged; "
         "'errai cache --clear features' removes the features.\n"
     )
-    (entry,) = (one for one in json.loads(out)["entries"] if one["folder"] == folder.name)
+    (entry,) = (one for one in json.loads(out)["folders"] if one["path"] == str(folder))
     assert len(entry["damaged"]) == 2
     assert "strength-0.array' is damaged: bytes 0 to 6" in entry["damaged"][1]
 

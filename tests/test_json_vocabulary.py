@@ -48,6 +48,8 @@ COMMANDS = [
     ["abstract", "show", "base", "--bucket", "1:0"],
     ["abstract", "show", "base", "--hand", "K"],
     ["abstract", "compare", "base", "base"],
+    ["cache", "--verify"],
+    ["cache", "--clear", "leduc"],
 ]
 
 

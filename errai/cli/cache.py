@@ -81,9 +81,9 @@ def _tell_cleared(chosen: "list[CachedFolder]", clear: str, json: bool) -> None:
 
     num_bytes = sum(one.num_bytes for one in chosen)
     if json:
-        print_json({"cleared": [str(one.path) for one in chosen], "bytes": num_bytes})
+        print_json({"cleared": [str(one.path) for one in chosen], "disk_bytes": num_bytes})
     elif chosen:
-        print(f"removed {len(chosen)} folders, {format_bytes(num_bytes)}")
+        print(f"removed {len(chosen)} folder{'s' if len(chosen) > 1 else ''}, {format_bytes(num_bytes)}")
     else:
         print(f"nothing to remove: the cache holds nothing of '{clear}'")
 
@@ -93,7 +93,7 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
     from errai.memory import format_bytes
 
     if json:
-        print_json({"folder": str(cache_root()), "entries": [_entry(one, damages) for one in folders]})
+        print_json({"path": str(cache_root()), "folders": [_entry(one, damages) for one in folders]})
         return
     if not folders:
         print(f"the cache in {cache_root()} is empty")
@@ -126,13 +126,13 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
 
 def _entry(one: "CachedFolder", damages: "dict[Any, list[str]] | None") -> dict[str, Any]:
     entry = {
-        "folder": one.path.name,
+        "path": str(one.path),
         "kind": one.kind,
         "game": one.game or None,
-        "holds": list(one.what),
+        "contents": list(one.what),
         "format": one.format,
         "old": one.is_old,
-        "bytes": one.num_bytes,
+        "disk_bytes": one.num_bytes,
         "written": datetime.fromtimestamp(one.modified).astimezone().isoformat(timespec="seconds"),
     }
     return entry if damages is None else {**entry, "damaged": damages[one.path]}

@@ -34,6 +34,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | mean, of_hand, of_bucket, strength, squared, weakest, strongest, ochs, points, grid | what features say |
 | distance, objective | mean distance to a bucket's centre, in hand strength; what public clusters minimise |
 | abstractions, rand, adjusted_rand, mutual_information, refinement | two compared |
+| folders, contents, format, old, written, damaged, cleared | of the cache, with the kind of each folder |
 | features, fingerprint | the folder of the features; of an artefact: what it was made of |
 | figure, data, picture, crossings, ends, claims, curve, target, value, published | of a figure made again |
 | below, above, holds, against | which curve ends below which; whom an abstraction was solved against |
