@@ -188,7 +188,7 @@ BAD = [
     (["exploit", "always-win", "--game", "leduc"], "'always-win' is neither."),
     (
         ["exploit", "half", "--game", "bluff-1-1"],
-        "'bluff-1-1' is a dice game: only games of cards can be measured.",
+        "'bluff-1-1' is a dice game: expected a card game.",
     ),
     (["exploit", "half", "--game", "kuhn", "--keep", "k"], "'kuhn'"),
     (
@@ -219,7 +219,7 @@ BAD = [
     ([*BUILD, "IR-HS 2-400", *LEDUC], "400"),
     (
         [*BUILD, "IR-HS 2-4", "--game", "bluff-1-1"],
-        "'bluff-1-1' is a dice game: only games of cards have abstractions.",
+        "'bluff-1-1' is a dice game: expected a card game.",
     ),
     ([*BUILD, "--resume"], "--resume needs --out, the folder of the build to go on with."),
     ([*BUILD, "--resume", "--out", "new"], "--resume found no unfinished build in 'new'."),

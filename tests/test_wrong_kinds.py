@@ -20,6 +20,8 @@ TAKES_A_GAME: dict[str, Callable[[Any], Any]] = {
     "strategy_from_function": lambda game: errai.strategy_from_function(
         game, lambda betting, hand, board, actions: [1 / len(actions)] * len(actions)
     ),
+    "abstract": lambda game: errai.abstract(game, "IR-C C"),
+    "abstraction_from_function": lambda game: errai.abstraction_from_function(game, lambda hand, board, r: 0),
     "from_openspiel": lambda game: errai.from_openspiel(game, errai.to_openspiel(KUHN)),
 }
 
@@ -37,6 +39,10 @@ TAKES_NEITHER: dict[str, Callable[[Any], Any]] = {
     "ranges of solve_spot": lambda ranges: errai.solve_spot("AsKsQs", ranges, 10, 10, iterations=1),
     "bets of solve_spot": lambda bets: errai.solve_spot("AsKsQsJs2h", ("AA", "KK"), 10, 10, bets or 5),
     "load_strategy": errai.load_strategy,
+    "name of abstract": lambda name: errai.abstract("kuhn", name),
+    "load_abstraction": errai.load_abstraction,
+    "abstract_public": errai.abstract_public,
+    "abstraction of solve": lambda seen: errai.solve("leduc", iterations=1, abstraction=seen or 5),
 }
 
 WRONG = {
@@ -71,7 +77,7 @@ def test_the_name_of_a_game_is_not_a_strategy(name: str) -> None:
         {**TAKES_A_STRATEGY, **TAKES_NEITHER}[name]("kuhn")
 
 
-@pytest.mark.parametrize("name", ["uniform_strategy", "strategy_from_function", "from_openspiel"])
+@pytest.mark.parametrize("name", [name for name in TAKES_A_GAME if name not in ("load_game", "solve")])
 def test_dice_are_refused_where_cards_are_expected(name: str) -> None:
     with pytest.raises(UsageError, match="'bluff-1-1' is a dice game: expected a card game"):
         TAKES_A_GAME[name](BLUFF)

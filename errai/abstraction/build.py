@@ -23,10 +23,9 @@ from errai.abstraction.features.features import OPPONENT_CLUSTERS, FeaturePlan, 
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import RoundWork
 from errai.abstraction.options import SAMPLE, BuildOptions
-from errai.abstraction.protocol import card_game
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, RoundBuckets
-from errai.games.catalogue import Game
+from errai.games.catalogue import Game, load_card_game
 from errai.games.deals import Deals
 from errai.games.rounds import round_name
 from errai.memory import verify_memory
@@ -53,7 +52,7 @@ def abstract(
         options: seed and how much work to put in.
         report: called with what is being done, steps done and steps in all.
     """
-    rules = card_game(game)
+    rules = load_card_game(game)
     recipes = parse_recipes(name, rules)
     options = options or BuildOptions()
     plan = feature_plan(recipes, clusters)

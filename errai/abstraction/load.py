@@ -1,5 +1,6 @@
 """`errai.load_abstraction`: open what `errai abstract` has saved, whichever kind it is."""
 
+import reprlib
 from pathlib import Path
 
 from errai.abstraction.abstraction import Abstraction, read_abstraction, read_manifest
@@ -15,6 +16,8 @@ def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction | 
         whole: read its tables into memory rather than map them; public abstractions are always read.
             Every bit of a table is verified in any case, about a second for each GB.
     """
+    if not isinstance(path, str | Path):
+        raise UsageError(f"expected the folder of an abstraction, not {reprlib.repr(path)}")
     folder = Path(path)
     if not folder.is_dir():
         raise UsageError(f"'{path}' is not an abstraction: expected a folder of 'errai abstract build'")

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.features.hands import HandClasses
-from errai.abstraction.protocol import card_game, verify_cards, verify_player
+from errai.abstraction.protocol import verify_cards, verify_player
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
-from errai.games.catalogue import Game
+from errai.games.catalogue import Game, load_card_game
 from errai.games.deals import Deals
 from errai.games.rounds import round_name
 from errai.games.rules import PokerRules
@@ -106,7 +106,7 @@ def abstraction_from_function(
     >>> pairs.bucket("Kh", "Ks"), pairs.bucket("Kh", "Qs"), pairs.num_buckets(1)
     (1, 0, 2)
     """
-    rules = card_game(game)
+    rules = load_card_game(game)
     HandClasses(rules)  # refuses hands of more cards than abstractions know
     deals = Deals(rules)
     for r in range(rules.num_rounds):

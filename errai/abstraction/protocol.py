@@ -9,8 +9,8 @@ always needed and a player only where the two positions see differently. Arrays 
 round, [player, round], as all tables are.
 """
 
-from pathlib import Path
-from typing import Any, Protocol
+import reprlib
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,13 @@ import numpy.typing as npt
 from errai.abstraction.features.hands import HandClasses
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
-from errai.games.catalogue import Game, load_game
 from errai.games.rules import PokerRules
 
 NO_BUCKET = -1
 """Stands for the bucket of a hand that shares a card with the board."""
 
 
+@runtime_checkable
 class CardAbstraction(Protocol):
     """Which hands look alike to a player, in each round."""
 
@@ -78,15 +78,10 @@ def buckets_on_board(
     return found
 
 
-def card_game(game: Game | str | Path) -> PokerRules:
-    """Return a card game, given as such, by name or as a game file; refuse what has no cards."""
-    if isinstance(game, str | Path):
-        game = load_game(game)
-    if not isinstance(game, PokerRules):
-        raise UsageError(
-            f"expected a card game: '{getattr(game, 'name', game)}' has no cards to put into buckets"
-        )
-    return game
+def verify_abstraction(found: object) -> None:
+    """Refuse what is not an abstraction."""
+    if not isinstance(found, CardAbstraction):
+        raise UsageError(f"expected an abstraction, not {reprlib.repr(found)}")
 
 
 def verify_player(player: int) -> None:

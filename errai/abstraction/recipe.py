@@ -179,6 +179,8 @@ def default_nesting(num_buckets: int) -> tuple[int, int]:
 
 def parse_recipes(name: str, rules: PokerRules) -> tuple[Recipe, ...]:
     """Read a name for both players, or two joined by ` / `."""
+    if not isinstance(name, str):
+        raise UsageError(f"the name of an abstraction must be text, not {shortened(name)}")
     sides = re.split(r"\s+/\s+", name.strip())
     if len(sides) > 2:
         raise UsageError(

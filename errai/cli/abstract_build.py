@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.features.features import FeaturePlan, Features
     from errai.abstraction.recipe import Recipe
-    from errai.games.rules import PokerRules
 
 STATISTICS_COLUMNS = ("distance", "steps", "saved", "seconds")
 
@@ -80,9 +79,10 @@ def features_command(
     They are strengths, histograms and strengths against clusters of opponent hands.
     """
     from errai.abstraction.features.features import FeaturePlan
+    from errai.games.catalogue import load_card_game
     from errai.memory import format_bytes
 
-    plan = FeaturePlan.of(_poker_rules(game), clusters)
+    plan = FeaturePlan.of(load_card_game(game), clusters)
     was_complete, began = plan.is_complete(), time.monotonic()
     build_features_told(plan, threads, json, given_command(context))
     if json:
@@ -168,8 +168,9 @@ def _run_build(build: Build, threads: int | None, json: bool) -> None:
     from errai.abstraction.build import build_abstraction, feature_plan, verify_build
     from errai.abstraction.options import BuildOptions
     from errai.abstraction.recipe import parse_recipes
+    from errai.games.catalogue import load_card_game
 
-    rules = _poker_rules(build.game)
+    rules = load_card_game(build.game)
     recipes = parse_recipes(build.name, rules)
     plan = feature_plan(recipes, build.clusters)
     names = {"max_iterations": build.iterations, "sample_size": build.sample, "full_passes": build.passes}
@@ -192,16 +193,6 @@ def _run_build(build: Build, threads: int | None, json: bool) -> None:
         built = build_abstraction(recipes, features, options, out=folder, report=progress.report)
     (folder / NOTE_NAME).unlink(missing_ok=True)
     _print_built(built, folder, options.seed, json)
-
-
-def _poker_rules(game: str) -> "PokerRules":
-    from errai.games.catalogue import load_game
-    from errai.games.rules import PokerRules
-
-    rules = load_game(game)
-    if not isinstance(rules, PokerRules):
-        raise UsageError(f"'{game}' is a dice game: only games of cards have abstractions")
-    return rules
 
 
 def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go_on: str) -> "Features":

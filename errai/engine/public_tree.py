@@ -24,7 +24,7 @@ from errai.engine.plan import Plan
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game, load_game
+from errai.games.catalogue import Game, load_card_game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
 from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
@@ -104,9 +104,7 @@ class PublicTree:
             menu: bet sizes of a no-limit game.
             payoffs: by default plain poker.
         """
-        game = load_game(game)
-        if isinstance(game, BluffRules):
-            raise UsageError(f"'{game.name}' is a dice game: expected a card game")
+        game = load_card_game(game)
         if game.num_hole_cards > MAX_HOLE_CARDS:
             raise UsageError(
                 f"'{game.name}' deals {game.num_hole_cards} hole cards: expected 1 to {MAX_HOLE_CARDS}"

@@ -177,6 +177,14 @@ def load_game(name: str | Path | Game) -> Game:
     )
 
 
+def load_card_game(name: str | Path | Game) -> PokerRules:
+    """Do the same where dice will not do."""
+    game = load_game(name)
+    if isinstance(game, BluffRules):
+        raise UsageError(f"'{game.name}' is a dice game: expected a card game")
+    return game
+
+
 def describe_rules(game: Game) -> dict[str, str]:
     """Describe a game so that nothing else is needed to have it again.
 

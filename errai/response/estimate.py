@@ -16,9 +16,7 @@ import numpy.typing as npt
 
 from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree, uniform_tables
 from errai.engine.section import given_slice
-from errai.errors import UsageError
-from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game, load_game
+from errai.games.catalogue import Game, load_card_game, load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import available_memory
@@ -72,13 +70,12 @@ def estimate_exploitability(game: Game, menu: BetMenu | None = None) -> Estimate
         game: the game, of any size.
         menu: bet sizes of a no-limit game.
     """
-    if isinstance(game, BluffRules):
-        raise UsageError(f"'{game.name}' is a dice game: expected a card game")
-    counted = game_size(game, menu)
-    sample = load_game("holdem-2-1" if game.num_hole_cards == 2 else "rhode-island")
+    rules = load_card_game(game)
+    counted = game_size(rules, menu)
+    sample = load_game("holdem-2-1" if rules.num_hole_cards == 2 else "rhode-island")
     sample_size = game_size(sample)
     if _num_steps(counted) <= _num_steps(sample_size):
-        sample, sample_size, sample_menu = game, counted, menu
+        sample, sample_size, sample_menu = rules, counted, menu
     else:
         sample_menu = None
     tree = PublicTree.of(sample, sample_menu)
@@ -89,7 +86,7 @@ def estimate_exploitability(game: Game, menu: BetMenu | None = None) -> Estimate
         began = time.perf_counter()
         measure_exploitability(tree, tables, walk)
     pace = (time.perf_counter() - began) / _num_steps(sample_size)
-    table_bytes, hand_bytes = memory_needed(counted, game)
+    table_bytes, hand_bytes = memory_needed(counted, rules)
     return Estimate(
         steps=_num_steps(counted),
         seconds=_num_steps(counted) * pace,

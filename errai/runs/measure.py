@@ -12,8 +12,7 @@ from pathlib import Path
 
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
-from errai.games.bluff import BluffRules
-from errai.games.catalogue import load_game
+from errai.games.catalogue import load_card_game
 from errai.games.rules import PokerRules
 from errai.memory import num_cores
 from errai.response.estimate import (
@@ -114,7 +113,7 @@ def find_measurable(
     if len(agents) <= 2 and all(agent in SIMPLE_RULES for agent in agents):
         if game is None:
             raise UsageError(f"'{name}' plays any game: --game must say which")
-        return Measurable(name, _cards_only(load_game(game)), menu, payoffs, agents, kept)
+        return Measurable(name, load_card_game(game), menu, payoffs, agents, kept)
     if not Path(name).exists():
         raise UsageError(
             f"expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
@@ -123,10 +122,4 @@ def find_measurable(
     if game is not None or menu is not None:
         raise UsageError(f"--game and --bets need a simple agent, and '{name}' is a file or folder")
     rules, own_menu = saved_game(name)
-    return Measurable(name, _cards_only(rules), own_menu, payoffs, (), kept)
-
-
-def _cards_only(rules: PokerRules | BluffRules) -> PokerRules:
-    if isinstance(rules, BluffRules):
-        raise UsageError(f"'{rules.name}' is a dice game: only games of cards can be measured")
-    return rules
+    return Measurable(name, load_card_game(rules), own_menu, payoffs, (), kept)

@@ -22,8 +22,7 @@ from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.acpc_files import format_game_file
 from errai.games.betting import BettingState, replay
-from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game, kuhn, leduc, load_game
+from errai.games.catalogue import Game, kuhn, leduc, load_card_game
 from errai.games.hand import HandState
 from errai.games.rules import PokerRules, Showdown
 from errai.strategy.information_sets import action_names, betting_strings
@@ -163,9 +162,7 @@ def _copy_decision(known: OpenSpielGame, policy: Any, strategy: Strategy, node: 
 
 def openspiel_game(game: Game | str | Path) -> OpenSpielGame:
     """Return a game with its twin in OpenSpiel."""
-    rules = load_game(game)
-    if isinstance(rules, BluffRules):
-        raise UsageError(f"'{rules.name}' is a dice game: expected a card game")
+    rules = load_card_game(game)
     if rules.num_players != 2 or not rules.is_limit or rules.showdown is not Showdown.POKER:
         raise UsageError(
             f"'{rules.name}' cannot be given to OpenSpiel: expected kuhn, leduc, or a limit game for two "

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.protocol import AbstractionPair, CardAbstraction
+from errai.abstraction.protocol import AbstractionPair, CardAbstraction, verify_abstraction
 from errai.array_file import checksum
 from errai.errors import UsageError
 from errai.games.deals import Deals
@@ -184,6 +184,7 @@ def verify_same_cards(rules: PokerRules, abstractions: AbstractionPair) -> None:
     for abstraction in abstractions:
         if abstraction is None:
             continue
+        verify_abstraction(abstraction)
         if not rules.deals_like(abstraction.game):
             raise UsageError(
                 f"the abstraction '{abstraction.name}' was made for '{abstraction.game.name}', "

@@ -10,7 +10,7 @@ from pathlib import Path
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.load import load_abstraction
-from errai.abstraction.protocol import CardAbstraction, buckets_on_board
+from errai.abstraction.protocol import CardAbstraction, buckets_on_board, verify_abstraction
 from errai.abstraction.public.abstraction import PublicAbstraction
 from errai.abstraction.public.build import (
     DEFAULT_BUCKETS,
@@ -70,6 +70,7 @@ def abstract_public(
         raise UsageError(
             f"the base '{found.name}' is a public abstraction itself: expected one of 'errai abstract build'"
         )
+    verify_abstraction(found)
     rules = found.game
     counts = verified_buckets(rules, special_round, buckets)
     verify_clusters(Deals(rules).num_boards(special_round), public_clusters, seed, restarts)
