@@ -98,14 +98,22 @@ class FolderLock:
             self.release()
 
 
-def _make_folder(path: Path) -> bool:
-    """Make a folder and all above it, so that they last; returns whether it was missing."""
+def _make_folder(path: Path, attempts: int = 10) -> bool:
+    """Make a folder and all above it, so that they last; returns whether it was missing.
+
+    Args:
+        path: the folder.
+        attempts: how often to try: others may remove the one above meanwhile, and there are places, such as
+            /proc, that take no folders and say no more than that there is none.
+    """
     try:
         path.mkdir()
     except FileExistsError:
         return False
     except FileNotFoundError:
+        if attempts == 1:
+            raise
         _make_folder(path.parent)
-        return _make_folder(path)
+        return _make_folder(path, attempts - 1)
     sync_folder(path.parent)
     return True

@@ -49,6 +49,23 @@ def test_a_folder_that_is_missing_is_made_only_where_asked(tmp_path: Path) -> No
     assert names(tmp_path) == []
 
 
+def test_a_place_that_takes_no_folders_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /proc does, which says that there is none, however often one is made."""
+    real, tried = Path.mkdir, []
+
+    def refuse(path: Path, *more: Any) -> None:
+        tried.append(path.name)
+        if path.name == "never":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        real(path, *more)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(FileNotFoundError):
+        FolderLock(tmp_path / "a" / "never", create=True)
+    assert tried.count("never") == 10
+    assert FolderLock(tmp_path / "/".join("abcdefghijklmno"), create=True).is_held  # deeper than that
+
+
 def test_what_was_made_for_nothing_goes_again(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), FolderLock(tmp_path / "a", create=True):
         raise ZeroDivisionError
