@@ -183,8 +183,8 @@ def test_the_smallest_weights():
 @pytest.mark.parametrize(
     ("sides", "board", "message"),
     [
-        (("AsKs", "QhQd"), "AsTd", "the board 'AsTd' has 2 cards: expected 0, 3, 4 or 5"),
-        (("AsKs", "QhQd"), "2s3s4s5s6s7s", "the board '2s3s4s5s6s7s' has 6 cards: expected 0, 3, 4 or 5"),
+        (("AsKs", "QhQd"), "AsTd", "the board 'AsTd' must have 0, 3, 4 or 5 cards, not 2"),
+        (("AsKs", "QhQd"), "2s3s4s5s6s7s", "the board '2s3s4s5s6s7s' must have 0, 3, 4 or 5 cards, not 6"),
         (("AsKs", "QhQd"), "2s2s3d", "the card 2s occurs twice in '2s2s3d'"),
         (
             ("AsKs", "QhQd"),

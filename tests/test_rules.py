@@ -125,7 +125,7 @@ def test_hands_and_boards_are_read_together() -> None:
         (
             "leduc",
             ("K", "", 1),
-            "cards of the board '' must be 1 at this point of 'leduc', not 0",
+            "cards on the board '' must be 1 at this point of 'leduc', not 0",
         ),
     ],
 )

@@ -293,7 +293,7 @@ def test_betting_strings_lead_to_decisions() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"board": "QsJh"}, "the board 'QsJh' has 2 cards: expected 3, 4 or 5"),
+        ({"board": "QsJh"}, "the board 'QsJh' must have 3, 4 or 5 cards, not 2"),
         ({"board": "QsJh2hQs"}, "the card Qs occurs twice"),
         ({"board": "QsJh2hXx"}, "'Xx' is not a card"),
         ({"ranges": ("AhKh",)}, "expected 2 ranges, the first to act first, not \\('AhKh',\\)"),

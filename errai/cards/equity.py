@@ -86,7 +86,7 @@ def _hand_states() -> tuple[Int64s, Int64s]:
 def _parse_board(board: str) -> tuple[int, ...]:
     cards = parse_cards(board)
     if len(cards) not in BOARD_LENGTHS:
-        raise UsageError(f"the board '{board}' has {len(cards)} cards: expected 0, 3, 4 or 5")
+        raise UsageError(f"the board '{board}' must have 0, 3, 4 or 5 cards, not {len(cards)}")
     return cards
 
 

@@ -203,7 +203,7 @@ class PokerRules:
             self.round_of_board(len(cards))
         elif len(cards) != (expected := self.num_board_cards_by(round_index)):
             raise UsageError(
-                f"the number of cards of the board '{board}' must be {expected} at this point of "
+                f"the number of cards on the board '{board}' must be {expected} at this point of "
                 f"'{self.name}', not {len(cards)}"
             )
 

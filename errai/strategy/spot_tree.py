@@ -219,7 +219,7 @@ def build_spot_tree(
         raise UsageError(f"the board must be text such as 'QsJh2h', not {reprlib.repr(board)}")
     cards = parse_cards(board)
     if len(cards) not in ROUNDS:
-        raise UsageError(f"the board '{board}' has {len(cards)} cards: expected 3, 4 or 5")
+        raise UsageError(f"the board '{board}' must have 3, 4 or 5 cards, not {len(cards)}")
     if isinstance(ranges, str | bytes) or not isinstance(ranges, Sized) or len(ranges) != 2:
         raise UsageError(f"expected 2 ranges, the first to act first, not {reprlib.repr(ranges)}")
     weights = [_open_weights(given, cards, name) for given, name in zip(ranges, POSITIONS, strict=True)]
