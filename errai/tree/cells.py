@@ -236,7 +236,7 @@ def game_cells(rules: PokerRules) -> Cells:
     """Return the cells of a whole game, up to its symmetry."""
     deals = Deals(rules)
     num_boards = sum(deals.num_boards(r) for r in range(rules.num_rounds))
-    verify_memory(game_cells_bytes(deals), f"the hands of '{rules.name}' at {num_boards:,} boards")
+    verify_memory(game_cells_bytes(deals), f"holding the hands of '{rules.name}' at {num_boards:,} boards")
     return cells_below(deals, 0, 0, dealt=rules.num_board_cards[0] == 0)
 
 
