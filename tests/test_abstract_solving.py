@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
+from naive import WITHOUT_JIT
 from naive.abstraction_solving import naive_deals, naive_leduc_bucket, naive_unabstracted
 
 import errai
@@ -206,7 +206,7 @@ def test_two_abstractions_meet_in_one_game() -> None:
     assert expected_value(first, second).positions == pytest.approx(apart.positions, abs=1e-12)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too large for plain Python")
+@pytest.mark.skipif(WITHOUT_JIT, reason="too large for plain Python")
 @pytest.mark.parametrize("num_threads", [1, 2, 3])
 def test_rhode_island_in_random_buckets(num_threads: int) -> None:
     """Solved for a few iterations on any number of threads with the same bits; measured both ways."""
@@ -258,7 +258,7 @@ def test_full_on_both_sides_is_the_game_itself() -> None:
         assert table.tobytes() == expected.tobytes()
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many iterations")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
 @pytest.mark.parametrize("pair", [("JQ.K", "JQ.K"), ("J.Q.K", "JQK"), ("full", "J.QK")])
 def test_the_abstract_game_has_one_value(pair: tuple[str, str]) -> None:
     """The linear programme and CFR+ agree on what the abstract game is worth, players in turn or at once."""
@@ -285,7 +285,7 @@ PUBLISHED = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many linear programmes")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many linear programmes")
 def test_abstract_equilibria_against_an_equilibrium_as_published() -> None:
     """Each position's half of an abstract equilibrium against the full game's, averaged over the positions.
 
@@ -359,7 +359,7 @@ def test_runs_with_an_abstraction_go_on_and_refuse_another(tmp_path: Path) -> No
         errai.load_strategy(tmp_path / "run")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many iterations")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
 def test_learning_against_a_full_opponent_is_less_exploitable() -> None:
     abstraction = leduc_abstraction("J.QK")
     blind = errai.solve(LEDUC, "cfr+", 1000, abstraction=abstraction).strategy

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from conftest import ASYMMETRIC, IMPERFECT, PERFECT
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_describe as naive
 
 import errai
@@ -28,7 +28,7 @@ from errai.abstraction.named_groups import leduc_abstraction
 from errai.abstraction.recipe import parse_recipes
 
 pytestmark = [
-    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game"),
+    pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game"),
     pytest.mark.usefixtures("cache"),
 ]
 

@@ -8,9 +8,9 @@ import re
 import shutil
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
 from errai import workers
@@ -23,7 +23,7 @@ from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
 GAME = "rhode-island"
 CLUSTERS = 4

@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from conftest import ASYMMETRIC, IMPERFECT, PERFECT
+from naive import WITHOUT_JIT
 
 import errai
 from errai.abstraction.describe import features_of
@@ -24,7 +24,7 @@ from errai.cli.progress import Progress
 from errai.games.catalogue import load_game
 
 pytestmark = [
-    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game"),
+    pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game"),
     pytest.mark.usefixtures("cache"),
 ]
 

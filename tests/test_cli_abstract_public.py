@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
 from errai.abstraction.public.abstraction import load_public_abstraction
@@ -16,7 +16,7 @@ from errai.cli.progress import Progress
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
 
 @pytest.fixture(scope="module")

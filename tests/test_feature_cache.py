@@ -5,9 +5,9 @@ import os
 import shutil
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
 from errai import array_file
@@ -24,7 +24,7 @@ from errai.folder_lock import FolderLock
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of whole games")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of whole games")
 
 LEDUC_ALWAYS = {"deals-0", "deals-1", "strength-0", "strength-1", "squared-0"}
 

@@ -2,11 +2,11 @@
 
 import threading
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_kmeans as naive
 from scipy.stats import wasserstein_distance
 
@@ -15,10 +15,10 @@ from errai.abstraction.clustering import _kmeans, kmeans, lloyd, nearest
 from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.errors import UsageError
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many distances without compiled kernels")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many distances without compiled kernels")
 both_metrics = pytest.mark.parametrize("metric", list(Metric))
 
-FEW = 5 if numba.config.DISABLE_JIT else 60
+FEW = 5 if WITHOUT_JIT else 60
 
 
 def histograms(num_rows: int, seed: int, num_bins: int = 50, total: int = 1840) -> np.ndarray:

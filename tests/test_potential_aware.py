@@ -3,11 +3,11 @@
 import threading
 from fractions import Fraction
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_potential as naive
 
 from errai import workers
@@ -23,10 +23,10 @@ from errai.abstraction.clustering.potential_aware import (
 )
 from errai.errors import UsageError
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many distances without compiled kernels")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many distances without compiled kernels")
 both_metrics = pytest.mark.parametrize("metric", list(Metric))
 
-FEW = 5 if numba.config.DISABLE_JIT else 30
+FEW = 5 if WITHOUT_JIT else 30
 
 
 def random_hands(num_rows: int, num_buckets: int, num_next: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,11 +4,11 @@ import json
 from functools import cache
 from itertools import combinations, permutations
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_public as twin
 
 import errai
@@ -54,7 +54,7 @@ def own_cache(tmp_path_factory):
 
 @cache
 def features(rules=SMALL_HOLDEM):
-    if numba.config.DISABLE_JIT:
+    if WITHOUT_JIT:
         pytest.skip("features of a whole game")
     return build_features(FeaturePlan(rules, 3), num_threads=2)
 

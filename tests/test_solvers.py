@@ -5,9 +5,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive.traversal import NaiveWalk
 
 import errai
@@ -318,7 +318,7 @@ print(solver.seconds)
 """
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.skipif(WITHOUT_JIT, reason="nothing is compiled")
 @pytest.mark.parametrize(
     "way",
     [

@@ -3,9 +3,9 @@
 import json
 import sys
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive.spots import naive_expected_value, renamed
 
 import errai
@@ -19,7 +19,7 @@ from errai.solvers.sequence_form import solve_sequence_form
 from errai.strategy.spot import SpotResult, format_chips
 from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="thousands of iterations in plain Python")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="thousands of iterations in plain Python")
 
 OOP = "88+, ATs+, KQs, AQo+, 76s"
 IP = "QQ-66, AJs+, KJs+, AKo, 65s:0.5"
