@@ -368,8 +368,9 @@ def test_learning_against_a_full_opponent_is_less_exploitable() -> None:
     def report(position: int, measurement: Measurement) -> None:
         reports.append(position)
 
-    options = {"iterations": 1000, "measure_every": 500}
-    found = solve_abstracted_against_full(LEDUC, abstraction, report=report, **options)
+    found = solve_abstracted_against_full(
+        LEDUC, abstraction, iterations=1000, measure_every=500, report=report
+    )
     assert reports == [0, 0, 1, 1]
     assert [one.iteration for one in found.measurements] == [500, 1000]
     measured = exploitability(found.strategy)
@@ -427,7 +428,7 @@ def test_dice_have_no_cards_to_abstract() -> None:
 # The command line
 
 
-def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_solving_with_names(run_errai) -> None:
     status, out, _ = run_errai("solve", "leduc", "--abstraction", "[JQ.K]/full", "--iterations", "20")
     assert status == 0
     assert "abstraction [JQ.K]/full: 210 information sets, 490 slots" in out
@@ -469,7 +470,7 @@ def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]
         (("--resume", "--out", "x", "--abstraction", "full"), "--abstraction needs a game"),
     ],
 )
-def test_what_cannot_be_asked(run_errai, arguments: tuple[str, ...], sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_asked(run_errai, arguments: tuple[str, ...], sentence: str) -> None:
     status, _, err = run_errai("solve", *arguments)
     assert status == 2
     assert sentence in err

@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 
-def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]
+def rows_of(folders: Path, name: str):
     found = errai.load_abstraction(folders / name)
     return found, features_of(found)
 
@@ -115,7 +115,7 @@ def test_tables_are_as_large_as_was_told(features: Features, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["IIP-KE-KO 5-6-3", "IIP-KE-HS 5-6-3"])
-def test_refined_tables_are_as_large_as_was_told(features: Features, monkeypatch, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_refined_tables_are_as_large_as_was_told(features: Features, monkeypatch, name: str) -> None:
     monkeypatch.setattr(method, "MAX_DEALS_IN_A_TABLE", 1000)
     monkeypatch.setattr(method, "MIN_DEALS_SAMPLED", 10_000)
     monkeypatch.setattr(method, "MAX_DEALS_SAMPLED", 10_000)

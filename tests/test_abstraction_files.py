@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from errai.games.catalogue import load_game
 
 pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
-GAME = "rhode-island"
+GAME: Final = "rhode-island"
 CLUSTERS = 4
 
 
@@ -110,7 +111,7 @@ def test_features_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert found.deals(1).sum() == 6 * 5
 
 
-def fills_up_after(calls: int):  # type: ignore[no-untyped-def]
+def fills_up_after(calls: int):
     left = calls
 
     def reserve(descriptor: int, begin: int, length: int) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def home(tmp_path_factory: pytest.TempPathFactory):
     """A folder with a base abstraction of Rhode Island hold'em."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -116,7 +116,7 @@ def test_earlier_ochs_is_rounded_to_the_nearest(cache: Path, r: int, num_cluster
 
 def test_hold_em_boards_against_another_evaluator() -> None:
     """Strength and OCHS of all 1,081 hands of a river board, by phevaluator's ranks and plain counting."""
-    from phevaluator import evaluate_cards  # type: ignore[import-untyped]
+    from phevaluator import evaluate_cards
 
     classes = HandClasses(rules_of("limit-holdem"))
     rng = np.random.default_rng(11)

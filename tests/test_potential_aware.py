@@ -2,6 +2,7 @@
 
 import threading
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_passes_over_all_rows_are_plain_steps(metric, monkeypatch):
     rows, centres = random_hands(60, 12, 6, 1)
     weights = np.random.default_rng(2).integers(1, 24, len(rows)).astype(np.uint16)
     arguments = rows, weights, centres, metric, 4
-    options = {"seed": 3, "sample_size": 25, "num_threads": 1}
+    options: dict[str, Any] = {"seed": 3, "sample_size": 25, "num_threads": 1}
     before = cluster_potential(*arguments, full_passes=0, **options)
     found = cluster_potential(*arguments, full_passes=2, **options)
     ground = ground_distances(centres, metric)
