@@ -61,8 +61,8 @@ def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -
             else:
                 raise UsageError(
                     f"{round_name(deals.rules, r)} of '{deals.rules.name}' has {deals.num_rows(r):,} "
-                    f"hands at {deals.num_boards(r):,} boards: it must have buckets where the hands of the game do "
-                    "not fit into memory"
+                    f"hands at {deals.num_boards(r):,} boards: it must have buckets where the hands of the "
+                    "game do not fit into memory"
                 )
     sizes = rows * walk.num_slots
     begin = np.cumsum(sizes, axis=1) - sizes
