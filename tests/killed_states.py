@@ -65,7 +65,7 @@ class KilledStates:
         kill_at: a step at which this very process is killed; None for none.
     """
 
-    def __init__(self, folder: Path, job: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, job: Callable[[], object]) -> None:
         """Run the job once, undisturbed.
 
         Args:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from errai.runs.folder import RunFolder
 from errai.runs.run import Run
 from errai.tables.checkpoint import read_checkpoint
 
-GAME = "kuhn"
+GAME: Final = "kuhn"
 COMMANDS: list[tuple[list[str], Callable[[], Run]]] = [
     (["--algorithm", "cfr+", "--iterations", "120"], lambda: errai.solve(GAME, "cfr+", 120)),
     (["--algorithm", "cfr", "--iterations", "80"], lambda: errai.solve(GAME, "cfr", 80)),

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
+from naive import WITHOUT_JIT
 from naive.abstraction_solving import naive_deals, naive_leduc_bucket, naive_unabstracted
 
 import errai
@@ -206,7 +206,7 @@ def test_two_abstractions_meet_in_one_game() -> None:
     assert expected_value(first, second).positions == pytest.approx(apart.positions, abs=1e-12)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too large for plain Python")
+@pytest.mark.skipif(WITHOUT_JIT, reason="too large for plain Python")
 @pytest.mark.parametrize("num_threads", [1, 2, 3])
 def test_rhode_island_in_random_buckets(num_threads: int) -> None:
     """Solved for a few iterations on any number of threads with the same bits; measured both ways."""
@@ -258,7 +258,7 @@ def test_full_on_both_sides_is_the_game_itself() -> None:
         assert table.tobytes() == expected.tobytes()
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many iterations")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
 @pytest.mark.parametrize("pair", [("JQ.K", "JQ.K"), ("J.Q.K", "JQK"), ("full", "J.QK")])
 def test_the_abstract_game_has_one_value(pair: tuple[str, str]) -> None:
     """The linear programme and CFR+ agree on what the abstract game is worth, players in turn or at once."""
@@ -285,7 +285,7 @@ PUBLISHED = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many linear programmes")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many linear programmes")
 def test_abstract_equilibria_against_an_equilibrium_as_published() -> None:
     """Each position's half of an abstract equilibrium against the full game's, averaged over the positions.
 
@@ -359,7 +359,7 @@ def test_runs_with_an_abstraction_go_on_and_refuse_another(tmp_path: Path) -> No
         errai.load_strategy(tmp_path / "run")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many iterations")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
 def test_learning_against_a_full_opponent_is_less_exploitable() -> None:
     abstraction = leduc_abstraction("J.QK")
     blind = errai.solve(LEDUC, "cfr+", 1000, abstraction=abstraction).strategy
@@ -368,8 +368,9 @@ def test_learning_against_a_full_opponent_is_less_exploitable() -> None:
     def report(position: int, measurement: Measurement) -> None:
         reports.append(position)
 
-    options = {"iterations": 1000, "measure_every": 500}
-    found = solve_abstracted_against_full(LEDUC, abstraction, report=report, **options)
+    found = solve_abstracted_against_full(
+        LEDUC, abstraction, iterations=1000, measure_every=500, report=report
+    )
     assert reports == [0, 0, 1, 1]
     assert [one.iteration for one in found.measurements] == [500, 1000]
     measured = exploitability(found.strategy)
@@ -427,7 +428,7 @@ def test_dice_have_no_cards_to_abstract() -> None:
 # The command line
 
 
-def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_solving_with_names(run_errai) -> None:
     status, out, _ = run_errai("solve", "leduc", "--abstraction", "[JQ.K]/full", "--iterations", "20")
     assert status == 0
     assert "abstraction [JQ.K]/full: 210 information sets, 490 slots" in out
@@ -469,7 +470,7 @@ def test_solving_with_names(run_errai) -> None:  # type: ignore[no-untyped-def]
         (("--resume", "--out", "x", "--abstraction", "full"), "--abstraction needs a game"),
     ],
 )
-def test_what_cannot_be_asked(run_errai, arguments: tuple[str, ...], sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_asked(run_errai, arguments: tuple[str, ...], sentence: str) -> None:
     status, _, err = run_errai("solve", *arguments)
     assert status == 2
     assert sentence in err

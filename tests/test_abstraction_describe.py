@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from conftest import ASYMMETRIC, IMPERFECT, PERFECT
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_describe as naive
 
 import errai
@@ -21,12 +21,12 @@ from errai.abstraction.named_groups import leduc_abstraction
 from errai.abstraction.recipe import parse_recipes
 
 pytestmark = [
-    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game"),
+    pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game"),
     pytest.mark.usefixtures("cache"),
 ]
 
 
-def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]
+def rows_of(folders: Path, name: str):
     found = errai.load_abstraction(folders / name)
     return found, features_of(found)
 
@@ -108,7 +108,7 @@ def test_tables_are_as_large_as_was_told(features: Features, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["IIP-KE-KO 5-6-3", "IIP-KE-HS 5-6-3"])
-def test_refined_tables_are_as_large_as_was_told(features: Features, monkeypatch, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_refined_tables_are_as_large_as_was_told(features: Features, monkeypatch, name: str) -> None:
     monkeypatch.setattr(method, "MAX_DEALS_IN_A_TABLE", 1000)
     monkeypatch.setattr(method, "MIN_DEALS_SAMPLED", 10_000)
     monkeypatch.setattr(method, "MAX_DEALS_SAMPLED", 10_000)

@@ -7,10 +7,11 @@ import random
 import re
 import shutil
 from pathlib import Path
+from typing import Final
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
 from errai import workers
@@ -24,9 +25,9 @@ from errai.abstraction.recipe import parse_recipes
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
-GAME = "rhode-island"
+GAME: Final = "rhode-island"
 CLUSTERS = 4
 
 
@@ -111,7 +112,7 @@ def test_features_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert found.deals(1).sum() == 6 * 5
 
 
-def fills_up_after(calls: int):  # type: ignore[no-untyped-def]
+def fills_up_after(calls: int):
     left = calls
 
     def reserve(descriptor: int, begin: int, length: int) -> None:

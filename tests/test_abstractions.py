@@ -339,6 +339,7 @@ def test_sides_may_differ(features: dict[str, Features], tmp_path: Path) -> None
     assert abstraction.num_players_described == 2
     loaded = errai.load_abstraction(tmp_path / "two")
     assert loaded.name == abstraction.name
+    assert isinstance(loaded, Abstraction)
     verify_deals(loaded, np.random.default_rng(3))
     deals = random_deals(some.classes, 2, 1000, np.random.default_rng(4))
     for player in (0, 1):
@@ -360,6 +361,7 @@ def test_asking_for_a_bucket(features: dict[str, Features], tmp_path: Path) -> N
     abstraction = build(features["holdem-2-4"], "IR-KE-KE 169-100", restarts=1, max_iterations=3)
     abstraction.save(tmp_path / "a")
     loaded = errai.load_abstraction(tmp_path / "a", whole=True)
+    assert isinstance(loaded, Abstraction)
     assert loaded.num_buckets(0) == 169
     assert loaded.num_buckets(1) == 100
     assert (
@@ -395,8 +397,8 @@ def full_deck(tmp_path_factory: pytest.TempPathFactory) -> Features:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("full")))
         features = build_features(FeaturePlan(rules_of("limit-holdem")))
-        for plan in features.plan.all_arrays:
-            features._array(plan.name)
+        for feature in features.plan.all_arrays:
+            features._array(feature)
     return features
 
 

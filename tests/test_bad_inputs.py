@@ -11,8 +11,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import pytest
+from naive import WITHOUT_JIT
 
 from errai.abstraction.build import abstract
 from errai.games.catalogue import load_game
@@ -361,7 +361,7 @@ def told(err: str) -> str:
     return re.sub(r"errai: compiling kernels .*\n", "", err)
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+@pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 @pytest.mark.parametrize(
     ("arguments", "sentence"), BAD, ids=[" ".join(arguments).replace("\n", " ")[:60] for arguments, _ in BAD]
 )

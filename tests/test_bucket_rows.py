@@ -91,7 +91,7 @@ def tree() -> PublicTree:
 def test_every_reader_finds_a_slot_where_it_is(tree: PublicTree) -> None:
     layout, cells, walk = tree.layout, tree.cells, walk_tree(tree.betting)
     lossless = PublicTree.of(tree.game).layout
-    seen = [set(), set()]
+    seen: list[set[int]] = [set(), set()]
     for player in (0, 1):
         table = np.arange(layout.num_slots[player], dtype=np.float64)
         spread = spread_rows(walk, cells, layout, lossless, player, table)

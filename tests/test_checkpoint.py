@@ -12,7 +12,7 @@ import pytest
 from faults import Steps, watched
 from killed_checkpoints import NAMES, arrays, left, opened
 
-from errai.array_file import read_header
+from errai.array_file import read_array, read_header
 from errai.errors import UsageError
 from errai.tables import checkpoint
 from errai.tables.checkpoint import CheckpointWriter, read_arrays, read_checkpoint
@@ -175,7 +175,7 @@ def test_a_generation_that_is_replaced_while_it_is_read(
     writer: CheckpointWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first array was read when the writer replaced all: the reader starts again."""
-    real = checkpoint.read_array
+    real = read_array
     pending = [1]
 
     def slow_read(*arguments: object, **options: object) -> object:

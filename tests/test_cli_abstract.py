@@ -10,12 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from conftest import ASYMMETRIC, IMPERFECT, PERFECT
+from naive import WITHOUT_JIT
 
 import errai
+from errai.abstraction.abstraction import Abstraction
 from errai.abstraction.describe import features_of
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
@@ -24,13 +25,13 @@ from errai.cli.progress import Progress
 from errai.games.catalogue import load_game
 
 pytestmark = [
-    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game"),
+    pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game"),
     pytest.mark.usefixtures("cache"),
 ]
 
 
 @pytest.fixture
-def run_errai(run_errai, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def run_errai(run_errai, monkeypatch: pytest.MonkeyPatch):
     """The same at 80 columns, without lines of progress, which appear on a busy machine."""
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -44,7 +45,7 @@ def run_errai(run_errai, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-un
 # Features and build
 
 
-def test_features(run_errai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_features(run_errai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
     status, out, err = run_errai("abstract", "features", "leduc")
     plan = FeaturePlan(load_game("leduc"), 3)
@@ -64,7 +65,7 @@ def test_features(run_errai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert FeaturePlan(load_game("leduc"), 2).is_complete()
 
 
-def test_interrupted_features_say_how_to_go_on(run_errai, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_interrupted_features_say_how_to_go_on(run_errai, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
     with monkeypatch.context() as patch:
         patch.setattr(Progress, "report", interrupt)
@@ -84,7 +85,7 @@ def interrupt(self: Progress, stage: str, done: int, total: int) -> None:
     raise KeyboardInterrupt
 
 
-def test_build(run_errai, features: Features, folders: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_build(run_errai, features: Features, folders: Path, tmp_path: Path) -> None:
     status, out, err = run_errai("abstract", "build", IMPERFECT, "--game", "rhode-island")
     assert (status, err) == (0, "")
     lines = out.splitlines()
@@ -101,7 +102,7 @@ def test_build(run_errai, features: Features, folders: Path, tmp_path: Path) -> 
     )
 
 
-def test_build_makes_the_features_it_needs(run_errai, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_build_makes_the_features_it_needs(run_errai, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
     status, out, err = run_errai(
         "abstract", "build", "IR-HS 2-4", "--game", "leduc", "--out", "a b", "--seed", "7", "--json"
@@ -136,7 +137,7 @@ recall = true
 
 
 @pytest.mark.parametrize("text", CONFIGS.values(), ids=CONFIGS.keys())
-def test_build_from_a_file(run_errai, features: Features, tmp_path: Path, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_build_from_a_file(run_errai, features: Features, tmp_path: Path, text: str) -> None:
     (tmp_path / "a.toml").write_text(
         f'game = "rhode-island"\nseed = 3\niterations = 9\nsample = 300\npasses = 2\nclusters = 8\n{text}'
     )
@@ -154,7 +155,7 @@ def test_build_from_a_file(run_errai, features: Features, tmp_path: Path, text: 
     assert errai.load_abstraction(tmp_path / "built", whole=True).name == told["abstraction"]
 
 
-def test_flags_go_before_the_file(run_errai, features: Features, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_flags_go_before_the_file(run_errai, features: Features, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(f'game = "rhode-island"\nseed = 3\nout = "x"\nname = "{IMPERFECT}"')
     _, out, _ = run_errai("abstract", "build", PERFECT, "--config", "a.toml", "--seed", "4", "--json")
     told = json.loads(out)
@@ -162,7 +163,7 @@ def test_flags_go_before_the_file(run_errai, features: Features, tmp_path: Path)
 
 
 @pytest.mark.parametrize("again", ["same", "resume"])
-def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tmp_path, again: str) -> None:  # type: ignore[no-untyped-def]
+def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tmp_path, again: str) -> None:
     command = ["abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x"]
 
     def report(self: Progress, stage: str, done: int, total: int) -> None:
@@ -232,7 +233,7 @@ def test_a_terminal_gets_a_bar() -> None:
     assert b"to go" in shown
 
 
-def test_full_disk(run_errai, features: Features, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_full_disk(run_errai, features: Features, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     usage = shutil.disk_usage(tmp_path)
     with monkeypatch.context() as patch:
         # Room for the largest table, of 9.9 KiB, and not for all.
@@ -307,13 +308,13 @@ BAD_FILES = [
 
 
 @pytest.mark.parametrize(("text", "sentence"), BAD_FILES)
-def test_bad_files_are_one_sentence(run_errai, tmp_path: Path, text: str, sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_bad_files_are_one_sentence(run_errai, tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "a.toml").write_bytes(text.encode("latin-1"))
     status, _, err = run_errai("abstract", "build", "--config", "a.toml")
     assert_refused(status, err, sentence)
 
 
-def test_a_damaged_cache_is_named(run_errai, folders: Path, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_cache_is_named(run_errai, folders: Path, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
     plan = FeaturePlan(load_game("leduc"), 3)
     build_features(plan)
@@ -324,7 +325,7 @@ def test_a_damaged_cache_is_named(run_errai, folders: Path, monkeypatch, tmp_pat
     assert_refused(status, err, "deals-1.array' is not an array file of Errai, or its first line is damaged")
 
 
-def test_flipped_bits_are_found_by_info(run_errai, folders: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_flipped_bits_are_found_by_info(run_errai, folders: Path, tmp_path: Path) -> None:
     rng = np.random.Generator(np.random.PCG64(1))
     shutil.copytree(folders / "refined", tmp_path / "x")
     paths = sorted((tmp_path / "x").iterdir())
@@ -340,7 +341,7 @@ def test_flipped_bits_are_found_by_info(run_errai, folders: Path, tmp_path: Path
     assert run_errai("abstract", "info", "x")[0] == 0
 
 
-def test_missing_matplotlib_is_told(run_errai, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_missing_matplotlib_is_told(run_errai, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, _, err = run_errai(
         "abstract", "show", str(folders / "leduc"), "--bucket", "1:1", "--plot", "a.png"
@@ -351,7 +352,7 @@ def test_missing_matplotlib_is_told(run_errai, folders: Path, monkeypatch: pytes
 # Info
 
 
-def test_info(run_errai, folders: Path, features: Features) -> None:  # type: ignore[no-untyped-def]
+def test_info(run_errai, folders: Path, features: Features) -> None:
     status, out, err = run_errai("abstract", "info", str(folders / "imperfect"))
     assert (status, err) == (0, "")
     assert out.startswith(f"{IMPERFECT} of rhode-island\n")
@@ -360,6 +361,7 @@ def test_info(run_errai, folders: Path, features: Features) -> None:  # type: ig
     assert max(map(len, out.splitlines())) <= 80 + len(str(folders))
     told = json.loads(run_errai("abstract", "info", str(folders / "imperfect"), "--json")[1])
     found = errai.load_abstraction(folders / "imperfect")
+    assert isinstance(found, Abstraction)
     assert told["fingerprint"] == found.fingerprint
     for r, one in enumerate(told["rounds"]):
         assert (one["buckets"], one["distance"]) == (found.num_buckets(r), found.statistics[0][r]["cost"])
@@ -369,7 +371,7 @@ def test_info(run_errai, folders: Path, features: Features) -> None:  # type: ig
     assert "round 3 of player 1: hands are canonical deals, each counted once\n" in out
 
 
-def test_info_without_features(run_errai, folders: Path, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_info_without_features(run_errai, folders: Path, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "none"))
     status, out, _ = run_errai("abstract", "info", str(folders / "imperfect"))
     assert status == 0
@@ -397,7 +399,7 @@ def test_sizes_of_buckets_are_short(size: float, text: str) -> None:
     assert abstract_info._short(size) == text
 
 
-def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]
+def rows_of(folders: Path, name: str):
     found = errai.load_abstraction(folders / name)
     return found, features_of(found)
 
@@ -405,7 +407,7 @@ def rows_of(folders: Path, name: str):  # type: ignore[no-untyped-def]
 # Show
 
 
-def test_show_hand(run_errai, folders: Path, features: Features, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_show_hand(run_errai, folders: Path, features: Features, tmp_path: Path) -> None:
     place = str(folders / "imperfect")
     found, _ = rows_of(folders, "imperfect")
     bucket = found.bucket("As", "Ts")
@@ -432,7 +434,7 @@ def test_show_hand(run_errai, folders: Path, features: Features, tmp_path: Path)
     assert (tmp_path / "b.png").exists()
 
 
-def test_show_in_a_narrow_terminal(run_errai, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_show_in_a_narrow_terminal(run_errai, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     _, out, _ = run_errai("abstract", "show", str(folders / "imperfect"), "--hand", "As", "--board", "Ts")
     drawn = [line for line in out.splitlines() if re.match(r"  [|+]|  cluster|  all", line)]
@@ -440,7 +442,7 @@ def test_show_in_a_narrow_terminal(run_errai, folders: Path, monkeypatch: pytest
     assert max(map(len, drawn)) <= 40
 
 
-def test_show_bucket(run_errai, folders: Path, features: Features) -> None:  # type: ignore[no-untyped-def]
+def test_show_bucket(run_errai, folders: Path, features: Features) -> None:
     found, _ = rows_of(folders, "imperfect")
     place = str(folders / "imperfect")
     status, out, err = run_errai("abstract", "show", place, "--bucket", "2:7", "--limit", "5")
@@ -467,7 +469,7 @@ def test_show_bucket(run_errai, folders: Path, features: Features) -> None:  # t
     assert re.search(r"\n\d+ canonical deals, [\d,]+ deals\n", out)
 
 
-def test_show_named_groups(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_show_named_groups(run_errai) -> None:
     status, out, _ = run_errai("abstract", "show", "[JQ.K]", "--bucket", "2:2")
     assert (status, out.splitlines()[1]) == (0, "2 canonical deals, 8 deals")
     out = run_errai("abstract", "show", "[JQ.K]", "--hand", "Js", "--board", "Jh")[1]
@@ -487,7 +489,7 @@ def test_bars() -> None:
 # Compare
 
 
-def test_compare_command(run_errai, folders: Path) -> None:  # type: ignore[no-untyped-def]
+def test_compare_command(run_errai, folders: Path) -> None:
     place = str(folders / "imperfect")
     told = json.loads(run_errai("abstract", "compare", place, place, "--json")[1])
     for one in told["rounds"]:
@@ -503,7 +505,7 @@ def test_compare_command(run_errai, folders: Path) -> None:  # type: ignore[no-u
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["build", "--help"]])
-def test_help(run_errai, arguments: list[str]) -> None:  # type: ignore[no-untyped-def]
+def test_help(run_errai, arguments: list[str]) -> None:
     status, out, err = run_errai("abstract", *arguments)
     assert (status, err) == (0, "")
     assert out.startswith("Usage: errai abstract")

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
 from errai.abstraction.public.abstraction import load_public_abstraction
@@ -16,11 +16,11 @@ from errai.cli.progress import Progress
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def home(tmp_path_factory: pytest.TempPathFactory):
     """A folder with a base abstraction of Rhode Island hold'em."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import pytest
+from naive import WITHOUT_JIT
 
 from errai.abstraction.build import abstract
 from errai.abstraction.options import BuildOptions
@@ -208,7 +208,7 @@ def test_spot(recorded: Callable[..., Recorder]) -> None:
 
 @pytest.fixture
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    if numba.config.DISABLE_JIT:
+    if WITHOUT_JIT:
         pytest.skip("features of a whole game")
     monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "cache"))
     leduc = load_game("leduc")

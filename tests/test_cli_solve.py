@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from errai.strategy.table import strategy_tables
 from errai.tree.size import game_size
 
 
-def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:
     status, out, err = run_errai("solve", "leduc", "--iterations", "100", "--out", "runs/a")
     assert status == 0
     # On a busy machine, or while kernels compile, lines of progress may appear; nothing else does.
@@ -60,7 +61,7 @@ def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:  # type: i
         assert np.array_equal(table, expected)
 
 
-def test_until_time_and_plot(run_errai, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_until_time_and_plot(run_errai, tmp_path: Path) -> None:
     status, out, _ = run_errai("solve", "kuhn", "--until", "1mbb", "--json", "--plot", "k.png")
     solved = json.loads(out)
     assert status == 0
@@ -75,7 +76,7 @@ def test_until_time_and_plot(run_errai, tmp_path: Path) -> None:  # type: ignore
     assert solved["iterations"] > 100
 
 
-def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_linear_programme(run_errai) -> None:
     status, out, _ = run_errai("solve", "kuhn", "--algorithm", "lp", "--out", "exact", "--json")
     assert status == 0
     assert json.loads(out)["value_chips"] == pytest.approx(-1 / 18, abs=1e-9)
@@ -85,7 +86,7 @@ def test_linear_programme(run_errai) -> None:  # type: ignore[no-untyped-def]
     assert "solved exactly by a linear programme: there is nothing to resume" in err
 
 
-def test_missing_matplotlib_is_told(run_errai, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_missing_matplotlib_is_told(run_errai, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, _, err = run_errai("solve", "leduc", "--plot", "a.png")
     assert status == 2
@@ -93,13 +94,13 @@ def test_missing_matplotlib_is_told(run_errai, monkeypatch: pytest.MonkeyPatch) 
     assert "errai[plots]" in err
 
 
-def start(*arguments: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
+def start(*arguments: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "errai", *arguments],
         cwd=cwd,
         text=True,
         stdout=subprocess.PIPE,
-        **more,  # type: ignore[call-overload]
+        **more,
     )
 
 
@@ -141,7 +142,7 @@ def test_terminal_that_goes_away_saves_the_run(tmp_path: Path) -> None:
 
 def test_advice_of_an_interrupted_solve_repeats_what_was_given(
     run_errai, monkeypatch, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """Interrupted by the first measurement, then followed: the same tables as without an interruption."""
     show = Progress.show
 
@@ -245,7 +246,7 @@ def test_interrupted_linear_programme_ends_at_once(tmp_path: Path, number: int, 
     assert errai.solve("kuhn", iterations=5, out=tmp_path / "run").folder == tmp_path / "run"
 
 
-def test_too_large_a_linear_programme_is_refused(run_errai, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_too_large_a_linear_programme_is_refused(run_errai, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("errai.memory.available_memory", lambda: 2**26)
     status, _, err = run_errai("solve", "leduc", "--algorithm", "lp", "--out", "run")
     assert status == 2
@@ -297,7 +298,7 @@ def test_estimate_answers_for_games_that_fit_nowhere() -> None:
     assert found.seconds > 3600
 
 
-def test_estimate_by_subgames_leaves_out_what_an_agent_never_does(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_estimate_by_subgames_leaves_out_what_an_agent_never_does(run_errai) -> None:
     arguments = ("exploit", "always-call", "--game", "limit-holdem", "--estimate")
     status, out, _ = run_errai(*arguments, "--threads", "2", "--json")
     assert status == 0
@@ -310,7 +311,7 @@ def test_estimate_by_subgames_leaves_out_what_an_agent_never_does(run_errai) -> 
 
 
 @pytest.mark.parametrize("agent", ["always-call", "half"])
-def test_subgame_by_subgame_is_the_same(run_errai, tmp_path: Path, agent: str) -> None:  # type: ignore[no-untyped-def]
+def test_subgame_by_subgame_is_the_same(run_errai, tmp_path: Path, agent: str) -> None:
     _, out, _ = run_errai("exploit", agent, "--game", "leduc", "--json")
     whole = json.loads(out)["best_response_values_chips"]
     for _ in range(2):  # the second time from what the first has kept
@@ -320,7 +321,7 @@ def test_subgame_by_subgame_is_the_same(run_errai, tmp_path: Path, agent: str) -
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["best-response-000000-000003.array"]
 
 
-def test_other_payoffs_reach_the_subgames(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_other_payoffs_reach_the_subgames(run_errai) -> None:
     """A saved run measured under a rake: the same at once and sub-game by sub-game."""
     run_errai("solve", "leduc", "--iterations", "20", "--out", "run")
     plain = json.loads(run_errai("exploit", "run", "--json")[1])
@@ -369,7 +370,7 @@ def test_simple_agents_play_as_their_description(game: str, name: str) -> None:
         assert np.array_equal(table, other)
 
 
-def test_exploitability_of_simple_agents(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_exploitability_of_simple_agents(run_errai) -> None:
     # Always-fold gives up its ante of 1 whenever it faces a bet.
     status, out, _ = run_errai("exploit", "always-fold", "--game", "leduc", "--json")
     assert status == 0
@@ -408,7 +409,7 @@ def test_time_to_go_is_extrapolated() -> None:
     assert seconds_to_go(measurements[:1], 10, 0.1, StopRule(10**12, 1.0)) is None
 
 
-def test_show_prints_what_a_strategy_plays(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_show_prints_what_a_strategy_plays(run_errai) -> None:
     run_errai("solve", "leduc", "--iterations", "50", "--out", "run")
     strategy = errai.load_strategy("run")
     status, out, _ = run_errai("show", "run", "cr")

@@ -182,7 +182,7 @@ def test_sections_must_be_sections() -> None:
 
 
 def test_signed_damage_is_told_by_every_reader(
-    run_errai,  # type: ignore[no-untyped-def]
+    run_errai,
     tmp_path: Path,
 ) -> None:
     """A run.toml that was changed and signed anew: each command refuses it in one sentence."""
@@ -271,7 +271,7 @@ def test_differences_are_told_by_name() -> None:
             RunConfiguration.of(LEDUC, None, configured_rule("cfr+"), "float64", 0, MARK),
             "abstraction 'None', not '[JQ.K]' (fingerprint 0123456789ab)",
         ),
-        (*menus, "bets '1p', not '2p'"),
+        (menus[0], menus[1], "bets '1p', not '2p'"),
         (
             base,
             RunConfiguration.of(

@@ -349,7 +349,7 @@ def test_too_little_disk_is_refused_before_anything_is_solved(
     assert prepare_resumed(tmp_path / "run", StopRule(40)).run().iterations == 40
 
 
-def test_damaged_regrets_are_told(run: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_damaged_regrets_are_told(run: Path, run_errai) -> None:
     """Numbers by `verify`, `errai exploit` and resuming; a header or a size by whoever opens the run."""
     RunFolder(run).verify()
     file = run / read_checkpoint(run).arrays["regrets-1"][0]
@@ -492,6 +492,7 @@ def test_a_file_is_that_of_the_same_numbers_alone(tmp_path: Path, monkeypatch: p
     array = np.arange(100, dtype=np.float64)
     mark = write_array(tmp_path / "a", array, name="a", units="chips")
     assert is_array_of(tmp_path / "a", array.copy(), mark)
+    other: np.ndarray
     for place in (0, 7, 8, 99):
         other = array.copy()
         other[place] += 1

@@ -47,7 +47,7 @@ NUM_SEVEN_CARD_CLASSES = 4824
 def random_hands(num_hands: int, num_cards: int, seed: int) -> np.ndarray:
     """Rows of different cards; drawn with repetition, rows with a card twice are thrown away."""
     rng = np.random.default_rng(seed)
-    rows = rng.integers(0, 52, (num_hands * 2 + 100, num_cards), dtype=np.uint8)
+    rows: np.ndarray = rng.integers(0, 52, (num_hands * 2 + 100, num_cards), dtype=np.uint8)
     ordered = np.sort(rows, axis=1)
     rows = rows[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
     assert len(rows) >= num_hands

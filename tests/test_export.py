@@ -61,9 +61,9 @@ def test_frames_and_arrays_have_the_same_columns(tmp_path: Path) -> None:
 
 def test_bluff_is_exported_by_dice() -> None:
     game = errai.load_game("bluff-1-1")
-    tree = PublicTree.of_bluff(game, (1, 1))  # type: ignore[arg-type]
+    tree = PublicTree.of_bluff(game, (1, 1))
     tables = {(1, 1): tree.layout.zeros(np.float64)}
-    columns = BluffStrategy(game, {(1, 1): tree}, tables).to_arrays()  # type: ignore[arg-type]
+    columns = BluffStrategy(game, {(1, 1): tree}, tables).to_arrays()
     assert list(columns) == ["dice", "betting", "hand", "action", "probability"]
     assert len(columns["dice"]) == 6 * 2 * (2**12 - 1)  # each node but the root is reached by one action
     assert set(columns["action"][columns["betting"] == "2-*"]) == {"b"}

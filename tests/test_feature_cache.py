@@ -5,13 +5,14 @@ import os
 import shutil
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
 from errai import array_file
 from errai.abstraction.build import build_abstraction
+from errai.abstraction.clustering.kmeans import cluster
 from errai.abstraction.describe import features_of, profile
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features.build import build_features, estimate_seconds, from_weakest
@@ -24,7 +25,7 @@ from errai.folder_lock import FolderLock
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of whole games")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of whole games")
 
 LEDUC_ALWAYS = {"deals-0", "deals-1", "strength-0", "strength-1", "squared-0"}
 
@@ -265,10 +266,9 @@ def test_clusters_are_numbered_from_the_weakest_and_empty_ones_come_last() -> No
 def test_an_empty_last_cluster_of_opponents_shifts_nothing(
     own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = feature_build.cluster
 
-    def leave_one_empty(*arguments, **options):  # type: ignore[no-untyped-def]
-        found = real(*arguments, **options)
+    def leave_one_empty(*arguments, **options):
+        found = cluster(*arguments, **options)
         found.labels[found.labels == 3] = 2
         return found
 
@@ -312,13 +312,13 @@ def filled(own_cache: Path) -> Path:
     return own_cache
 
 
-def listed(run_errai, *more: str) -> dict[str, dict[str, object]]:  # type: ignore[no-untyped-def]
+def listed(run_errai, *more: str) -> dict[str, dict[str, object]]:
     status, out, err = run_errai("cache", "--json", *more)
     assert (status, err) == (0, "")
     return {Path(entry["path"]).name: entry for entry in json.loads(out)["folders"]}
 
 
-def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:
     leduc, kuhn = (FeaturePlan(rules_of(name), 2).folder.name for name in ("leduc", "kuhn"))
     found = listed(run_errai)
     assert found.keys() == {leduc, kuhn, "features-0000", "features-1111", "kernels-2222"}
@@ -355,7 +355,7 @@ def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:  # type: ig
         ("rhode-island", set()),
     ],
 )
-def test_cache_clears(filled: Path, run_errai, what: str, gone: set[str]) -> None:  # type: ignore[no-untyped-def]
+def test_cache_clears(filled: Path, run_errai, what: str, gone: set[str]) -> None:
     folders = {name.upper(): FeaturePlan(rules_of(name), 2).folder.name for name in ("leduc", "kuhn")}
     before = {path.name for path in filled.iterdir()}
     status, out, err = run_errai("cache", "--clear", what)
@@ -366,7 +366,7 @@ def test_cache_clears(filled: Path, run_errai, what: str, gone: set[str]) -> Non
     assert out.startswith(told)
 
 
-def test_cache_does_not_clear_what_is_being_built(filled: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_cache_does_not_clear_what_is_being_built(filled: Path, run_errai) -> None:
     plan = FeaturePlan(rules_of("leduc"), 2)
     before = contents(plan.folder)
     with FolderLock(plan.folder):
@@ -378,7 +378,7 @@ def test_cache_does_not_clear_what_is_being_built(filled: Path, run_errai) -> No
     assert not plan.folder.exists()
 
 
-def test_cache_verifies(filled: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_cache_verifies(filled: Path, run_errai) -> None:
     folder = FeaturePlan(rules_of("leduc"), 2).folder
     assert listed(run_errai, "--verify")[folder.name]["damaged"] == []
     status, out, _ = run_errai("cache", "--verify")
@@ -396,7 +396,7 @@ def test_cache_verifies(filled: Path, run_errai) -> None:  # type: ignore[no-unt
     assert "strength-0.array' is damaged: bytes 0 to 6" in entry["damaged"][1]
 
 
-def test_cache_refuses(own_cache: Path, run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_cache_refuses(own_cache: Path, run_errai) -> None:
     assert run_errai("cache") == (0, f"the cache in {own_cache} is empty\n", "")
     for what, sentence in (
         ("leduk", "--clear must be all, old, features, kernels or the name of a game, not 'leduk'"),

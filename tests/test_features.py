@@ -4,9 +4,9 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive import abstraction_features as naive
 
 from errai.abstraction.features import _features as kernels
@@ -19,9 +19,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 
-needs_jit = pytest.mark.skipif(
-    numba.config.DISABLE_JIT, reason="134,459 boards are too many for plain Python"
-)
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="134,459 boards are too many for plain Python")
 
 
 def rules_of(name: str) -> PokerRules:
@@ -118,7 +116,7 @@ def test_earlier_ochs_is_rounded_to_the_nearest(cache: Path, r: int, num_cluster
 
 def test_hold_em_boards_against_another_evaluator() -> None:
     """Strength and OCHS of all 1,081 hands of a river board, by phevaluator's ranks and plain counting."""
-    from phevaluator import evaluate_cards  # type: ignore[import-untyped]
+    from phevaluator import evaluate_cards
 
     classes = HandClasses(rules_of("limit-holdem"))
     rng = np.random.default_rng(11)
@@ -126,7 +124,7 @@ def test_hold_em_boards_against_another_evaluator() -> None:
     sweep = BoardSweep(classes, clusters, 8)
     hands = classes.hands.tolist()
     of_hand = clusters[classes.index(classes.hands, 0)]
-    for _ in range(1 if numba.config.DISABLE_JIT else 3):
+    for _ in range(1 if WITHOUT_JIT else 3):
         board = rng.choice(52, 5, replace=False).astype(np.uint8)
         features = sweep.features(board)
         # phevaluator's numbers of cards are ours; its smallest rank is the best hand.

@@ -24,7 +24,7 @@ def solve_held(number_format: NumberFormat, iterations: int) -> tuple[float, flo
     """
     tree = PublicTree.of(errai.load_game("leduc"))
     solver = Solver(tree, find_rule("cfr+"), np.float64)
-    layout = subgame_layout(solver.walk.walk, tree.cells.links, tree.layout, round_index=None)
+    layout = subgame_layout(tree.walk, tree.cells.links, tree.layout, round_index=None)
     held = [Shards(layout.shard_begin(player), number_format) for player in (0, 1)]
     for _ in range(iterations):
         for player in (0, 1):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
+from naive import WITHOUT_JIT
 
 from errai.abstraction.build import abstract
 from errai.cli import output
@@ -18,7 +18,7 @@ from errai.runs.run import solve
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="features of a whole game")
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
 
 BY_DATA = {"probabilities", "values_chips"}
 """Objects whose keys are actions or dice, not words."""

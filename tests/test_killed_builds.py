@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from killed_features import SMALL_STEPS
 from killed_states import KilledStates
+from naive import WITHOUT_JIT
 
 import errai
 from errai.abstraction import build as build_module
@@ -31,9 +31,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 
-pytestmark = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="the kernels are not what is tested here"
-)
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="the kernels are not what is tested here")
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,11 @@
 
 import threading
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_kmeans as naive
 from scipy.stats import wasserstein_distance
 
@@ -15,10 +15,10 @@ from errai.abstraction.clustering import _kmeans, kmeans, lloyd, nearest
 from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
 from errai.errors import UsageError
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many distances without compiled kernels")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many distances without compiled kernels")
 both_metrics = pytest.mark.parametrize("metric", list(Metric))
 
-FEW = 5 if numba.config.DISABLE_JIT else 60
+FEW = 5 if WITHOUT_JIT else 60
 
 
 def histograms(num_rows: int, seed: int, num_bins: int = 50, total: int = 1840) -> np.ndarray:
@@ -28,7 +28,8 @@ def histograms(num_rows: int, seed: int, num_bins: int = 50, total: int = 1840) 
     width = 0.01 + 0.08 * rng.random((num_rows, 3, 1))
     share = rng.dirichlet([1, 1, 1], num_rows)[:, :, None]
     bins = (np.arange(num_bins) + 0.5) / num_bins
-    return np.rint(total * (share / (1 + np.exp((middle - bins) / width))).sum(axis=1)).astype(np.uint16)
+    heights: np.ndarray = np.rint(total * (share / (1 + np.exp((middle - bins) / width))).sum(axis=1))
+    return heights.astype(np.uint16)
 
 
 def strengths(num_rows: int, seed: int) -> np.ndarray:
@@ -44,7 +45,7 @@ def realistic(metric: Metric, num_rows: int, seed: int) -> np.ndarray:
 
 
 def first_centres(
-    points, weights, num_clusters: int, metric: Metric, seed: int, restart: int = 0
+    points: np.ndarray, weights, num_clusters: int, metric: Metric, seed: int, restart: int = 0
 ) -> np.ndarray:
     """The centres before the first step; surplus ones repeat the first, as documented."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(restart,))))
@@ -208,7 +209,8 @@ def test_same_bytes_on_any_number_of_threads(metric, monkeypatch):
         large = cluster_large(
             lambda begin, end: points[begin:end],
             weights,
-            *points.shape,
+            len(points),
+            points.shape[1],
             50,
             metric,
             sample_size=3_000,
@@ -321,7 +323,9 @@ def test_large_is_the_same_as_small_where_the_sample_is_all(metric):
     points = realistic(metric, 2_000, 10)
     weights = np.ones(2_000, dtype=np.uint16)
     small = cluster(points, weights, 30, metric, seed=5)
-    large = cluster_large(lambda begin, end: points[begin:end], weights, *points.shape, 30, metric, seed=5)
+    large = cluster_large(
+        lambda begin, end: points[begin:end], weights, len(points), points.shape[1], 30, metric, seed=5
+    )
     np.testing.assert_array_equal(small.labels, large.labels)
     np.testing.assert_array_equal(small.centres, large.centres)
     assert small.cost == large.cost

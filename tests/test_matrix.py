@@ -1,8 +1,8 @@
 """Matrix games: the naive twin, CEP's crossing points, the linear programme, refusals."""
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive import matrix as matrix_twin
 
 import errai
@@ -13,7 +13,7 @@ from errai.solvers.matrix import solve_matrix
 # CEP, "Matrix Games": the row player wins 1 on heads-heads, 4 on tails-tails and loses 2 otherwise.
 SKEWED_MATCHING_PENNIES = [[1, -2], [-2, 4]]
 
-needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="matrices of a million payoffs")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="matrices of a million payoffs")
 
 
 def random_matrix(seed: int, *shape: int):

@@ -152,7 +152,7 @@ def test_all_parents_of_a_potential_aware_round_are_told(
 
     told = []
 
-    def listen(*arguments, **options):  # type: ignore[no-untyped-def]
+    def listen(*arguments, **options):
         told.append(cluster_potential(*arguments, **options))
         return told[-1]
 

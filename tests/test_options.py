@@ -76,7 +76,7 @@ def test_numbers() -> None:
         ({}, "", "--x must be a finite number, not ''"),
     ):
         with pytest.raises(Refusal) as refused:
-            decimal_number("--x", **options)(text)  # type: ignore[arg-type]
+            decimal_number("--x", **options)(text)
         assert refused.value.format_message() == sentence
 
 

@@ -243,7 +243,7 @@ def test_a_rules_own_tables_are_saved_and_resumed(tmp_path: Path) -> None:
         saved.append(Solver(folder.tree(), RULES["pcfr+"]))
         folder.restore(saved[-1])
         assert saved[-1].iteration == 20
-    assert_same_tables(*saved, names=("regrets", "averages", "predictions"))
+    assert_same_tables(saved[0], saved[1], names=("regrets", "averages", "predictions"))
     for one, other in zip(whole.current.tables, saved[0].tables["predictions"], strict=True):
         assert one.tobytes() == other.tobytes()
 

@@ -525,7 +525,7 @@ def test_plain_runs_say_nothing_of_payoffs(tmp_path: Path) -> None:
     assert "payoffs" not in (tmp_path / "run" / "run.toml").read_text()
 
 
-def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
+def test_payoffs_as_typed(run_errai) -> None:
     status, out, _ = run_errai(
         "solve", "leduc", "--iterations", "50", "--payoffs", "rake 5% cap 3", "--out", "r"
     )
@@ -564,7 +564,7 @@ def test_payoffs_as_typed(run_errai) -> None:  # type: ignore[no-untyped-def]
         ),
     ],
 )
-def test_bad_payoffs_as_typed(run_errai, arguments: tuple[str, ...], sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_bad_payoffs_as_typed(run_errai, arguments: tuple[str, ...], sentence: str) -> None:
     status, _, err = run_errai(*arguments)
     assert status == 2
     assert sentence in err

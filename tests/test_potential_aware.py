@@ -2,12 +2,13 @@
 
 import threading
 from fractions import Fraction
+from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_potential as naive
 
 from errai import workers
@@ -23,10 +24,10 @@ from errai.abstraction.clustering.potential_aware import (
 )
 from errai.errors import UsageError
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too many distances without compiled kernels")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many distances without compiled kernels")
 both_metrics = pytest.mark.parametrize("metric", list(Metric))
 
-FEW = 5 if numba.config.DISABLE_JIT else 30
+FEW = 5 if WITHOUT_JIT else 30
 
 
 def random_hands(num_rows: int, num_buckets: int, num_next: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -191,7 +192,7 @@ def test_passes_over_all_rows_are_plain_steps(metric, monkeypatch):
     rows, centres = random_hands(60, 12, 6, 1)
     weights = np.random.default_rng(2).integers(1, 24, len(rows)).astype(np.uint16)
     arguments = rows, weights, centres, metric, 4
-    options = {"seed": 3, "sample_size": 25, "num_threads": 1}
+    options: dict[str, Any] = {"seed": 3, "sample_size": 25, "num_threads": 1}
     before = cluster_potential(*arguments, full_passes=0, **options)
     found = cluster_potential(*arguments, full_passes=2, **options)
     ground = ground_distances(centres, metric)

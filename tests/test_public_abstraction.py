@@ -3,12 +3,13 @@
 import json
 from functools import cache
 from itertools import combinations, permutations
+from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_public as twin
 
 import errai
@@ -54,7 +55,7 @@ def own_cache(tmp_path_factory):
 
 @cache
 def features(rules=SMALL_HOLDEM):
-    if numba.config.DISABLE_JIT:
+    if WITHOUT_JIT:
         pytest.skip("features of a whole game")
     return build_features(FeaturePlan(rules, 3), num_threads=2)
 
@@ -181,8 +182,8 @@ def test_a_table_round_is_the_clustering_of_its_deals():
     deals = Deals(rules)
     flops = list(combinations(rules.deck.cards, 3))
     inside = clusters().cluster_of_board[deals.boards.index(np.array(flops, dtype=np.uint8), 0)] == public
-    counts = {}
-    bucket_of_class = {}
+    counts: dict[int, int] = {}
+    bucket_of_class: dict[int, int] = {}
     for flop in np.array(flops, dtype=np.uint8)[inside]:
         for turn in rules.deck.cards:
             if turn in flop:
@@ -229,7 +230,7 @@ def test_enough_buckets_lose_nothing_but_equal_histograms():
     tables, public = built.clusters[2], clusters().boards(2)
     deals = Deals(SMALL_HOLDEM)
     hands = SMALL_HOLDEM.deck.hands(2)
-    seen = {}
+    seen: dict[int, bytes] = {}
     for place, board in enumerate(deals.boards.cards(0)[public]):
         for hand, bucket in zip(hands, tables.tables[1][place], strict=True):
             if bucket == 65535:
@@ -345,7 +346,7 @@ def test_an_interrupted_save_leaves_nothing_to_load(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_build_goes_on_with_the_same_bytes(tmp_path):
-    options = {"buckets": BUCKETS, "seed": 3}
+    options: dict[str, Any] = {"buckets": BUCKETS, "seed": 3}
     build_public_abstraction(features(), clusters(), out=tmp_path / "whole", **options)
 
     def interrupt(done, total):

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive import abstraction_public as twin
 
 from errai.abstraction.clustering.kmeans import Metric, assign, cluster
@@ -28,7 +28,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 
-needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="all flops against all flops")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="all flops against all flops")
 
 NUM_FLOPS = 1755  # T7, section 2.2; of 22,100 dealt flops
 HANDS_OF_FLOP = 1176

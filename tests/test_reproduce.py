@@ -3,7 +3,7 @@
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -142,7 +142,7 @@ def test_curves_beside_published_ones(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A figure of four points: where curves cross, where they end, which is below, and what is left out."""
-    values = {"A": [4.0, 2.0, 1.0, 0.5], "B": [1.0, 2.0, 3.0, 3.0]}
+    values: dict[str, Sequence[float]] = {"A": [4.0, 2.0, 1.0, 0.5], "B": [1.0, 2.0, 3.0, 3.0]}
 
     def draw(iterations: int, seed: int, tell: Tell) -> Curves:
         return Curves([1, 2, 5, iterations], values, (f"'C' is left out: seed {seed}",))

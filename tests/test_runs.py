@@ -8,6 +8,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,9 +44,7 @@ def assert_same_tables(first: Run, second: Run) -> None:
         ("cfr+", {"delay": 20, "alternating": False}),
     ],
 )
-def test_resumed_run_ends_with_the_same_bits(
-    tmp_path: Path, algorithm: str, options: dict[str, object]
-) -> None:
+def test_resumed_run_ends_with_the_same_bits(tmp_path: Path, algorithm: str, options: dict[str, Any]) -> None:
     straight = errai.solve(LEDUC, algorithm, 60, **options)
     errai.solve(LEDUC, algorithm, 30, **options, out=tmp_path / "run")
     resumed = errai.solve(LEDUC, algorithm, 60, **options, out=tmp_path / "run", resume=True)
@@ -305,6 +304,8 @@ def test_a_target_or_a_time_is_reached_without_a_number_of_iterations() -> None:
 def test_games_are_solved_by_name_or_file() -> None:
     for name in ("leduc", GAME_FILES / "leduc.limit.2p.game"):
         by_name, by_game = errai.solve(name, iterations=10), errai.solve(errai.load_game(name), iterations=10)
+        assert isinstance(by_name, Run)
+        assert isinstance(by_game, Run)
         assert by_name.strategy.game == by_game.strategy.game
         assert_same_tables(by_name, by_game)
     with pytest.raises(UsageError, match="'chess' is neither a game nor an ACPC game file"):
@@ -335,6 +336,7 @@ def test_game_file_is_kept_inside(tmp_path: Path) -> None:
     path = tmp_path / "my.game"
     shutil.copy(GAME_FILES / "leduc.limit.2p.game", path)
     game = errai.load_game(path)
+    assert isinstance(game, PokerRules)
     run = errai.solve(game, iterations=20, out=tmp_path / "run")
     run.strategy.save(tmp_path / "saved")
     path.unlink()
@@ -351,11 +353,10 @@ def test_games_and_menus_come_back_as_they_were() -> None:
         BetMenu.parse("0.5p,1p|all-in / min", 3, 0.05),
         BetMenu.parse("33%", None, "0.1"),
     ):
-        assert restore_game(describe_game(nolimit, menu)) == (nolimit, menu)
-        assert restore_game(describe_game(nolimit, menu))[1].force_all_in in (
-            Fraction(1, 20),
-            Fraction(1, 10),
-        )  # type: ignore[union-attr]
+        restored = restore_game(describe_game(nolimit, menu))
+        assert restored == (nolimit, menu)
+        assert restored[1] is not None
+        assert restored[1].force_all_in in (Fraction(1, 20), Fraction(1, 10))
     for name in ("kuhn", "rhode-island", "holdem-3-1", "bluff-2-1"):
         assert restore_game(describe_game(errai.load_game(name), None)) == (errai.load_game(name), None)
     unnamed = PokerRules("mine", Deck("2QA", "c"), 1, (0,), (1, 1), (1,), (1,), (0,))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from naive.traversal import NaiveWalk
+from naive.traversal import InfoSet, NaiveWalk, Vector
 
 import errai
 from errai.cards.deck import Deck, format_cards
@@ -387,7 +387,7 @@ def test_boards_of_the_first_round_are_all_walked() -> None:
 def test_boards_of_the_first_round_against_the_twin() -> None:
     """Values of a random profile, hand by hand, where each of two rounds deals a public card."""
     tree = tree_of("board first")
-    hands = {(card,): 1.0 for card in BOARD_FIRST.deck.cards}
+    hands: Vector = {(card,): 1.0 for card in BOARD_FIRST.deck.cards}
     rng = random.Random(9)
     texts: dict[tuple[int, str], list[float]] = {}
 
@@ -398,9 +398,13 @@ def test_boards_of_the_first_round_against_the_twin() -> None:
 
     strategy = errai.strategy_from_function(BOARD_FIRST, chances)
     naive = NaiveWalk(BOARD_FIRST, (hands, hands))
-    naive.strategy = lambda infoset, number: chances(  # type: ignore[method-assign]
-        infoset[1], *(format_cards(cards) for cards in infoset[2]), ["a"] * number
-    )
+
+    def naive_chances(infoset: InfoSet, num_actions: int) -> list[float]:
+        seen: Any = infoset[2]
+        hand, board = (format_cards(cards) for cards in seen)
+        return chances(infoset[1], hand, board, ["a"] * num_actions)
+
+    naive.strategy = naive_chances  # type: ignore[method-assign]
     walk = walker(tree, None)
     played = tree.layout.tables(strategy.tables, strategy.tables, strategy.tables)
     for player in (0, 1):

@@ -153,7 +153,7 @@ def test_shards_are_opened_closed_and_added_to(
     assert (table.num_shards, [table.size(shard) for shard in range(3)]) == (3, [3, 0, 7])
     assert table.nbytes == bytes_needed(BEGIN, number_format) == 10 * np.dtype(number_format.dtype).itemsize
     assert table.held.tolist() == [0] * 10
-    buffer = np.full(9, -5, dtype=working)
+    buffer: np.ndarray = np.full(9, -5, dtype=working)
     is_view = number_format.dtype == np.dtype(working).name
     values = table.open(2, buffer)
     assert values.dtype == working

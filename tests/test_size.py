@@ -66,7 +66,7 @@ def test_limit_holdem() -> None:
     assert [one.boards for one in size.rounds] == [1, 1_755, 63_193, 2_554_656]
     assert f"{size.raw_infosets:.2e}" == "3.19e+14"
     assert size.decisions == 8 + 70 + 630 + 5_670
-    assert size.nodes == TreePlan(load_game("limit-holdem")).num_nodes  # type: ignore[arg-type]
+    assert size.nodes == TreePlan(load_game("limit-holdem")).num_nodes
 
 
 def test_nolimit_holdem_has_more_than_1e160_decision_points() -> None:

@@ -2,20 +2,23 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive.traversal import NaiveWalk
 
 import errai
 from errai.cards.deck import Deck
 from errai.engine.public_tree import PublicTree
-from errai.engine.traversal import LEARN
+from errai.engine.section import LEARN
 from errai.errors import UsageError
 from errai.games.betting import replay
+from errai.games.catalogue import PokerName
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
 from errai.response.results import Exploitability
@@ -163,9 +166,9 @@ def test_a_rules_own_tables_are_checked_like_the_others() -> None:
         ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
     ],
 )
-def test_bad_options(options: dict[str, object], sentence: str) -> None:
+def test_bad_options(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        errai.solve(errai.load_game("kuhn"), **options)  # type: ignore[arg-type]
+        errai.solve(errai.load_game("kuhn"), **options)
 
 
 # One iteration's gains
@@ -318,7 +321,7 @@ print(solver.seconds)
 """
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.skipif(WITHOUT_JIT, reason="nothing is compiled")
 @pytest.mark.parametrize(
     "way",
     [
@@ -419,7 +422,7 @@ def always_fold(can_fold: bool, can_raise: bool, raises: int) -> list[float]:
 def measure_by_subgames(rules: PokerRules, rule: ActionRule, num_threads: int) -> Exploitability:
     """Measure the agent of the same name, sub-game by sub-game."""
     tree = PublicTree.of(rules)
-    name = rule.__name__.replace("_", "-")  # type: ignore[attr-defined]
+    name = rule.__name__.replace("_", "-")
     return exploitability_by_subgames(tree, simple_plays(tree, name), num_threads)
 
 
@@ -428,7 +431,7 @@ def measure_by_subgames(rules: PokerRules, rule: ActionRule, num_threads: int) -
 def test_reference_agents_on_a_short_deck(rule: ActionRule, shape: tuple[int, int]) -> None:
     rules = short_holdem(*shape)
 
-    def choose(betting: str, hand: str, board: str, actions: list[str]) -> list[float]:
+    def choose(betting: str, hand: str, board: str, actions: list[str]) -> Sequence[float]:
         raises = sum(action.startswith("r") for action in actions)
         return rule("f" in actions, raises > 0, raises)
 
@@ -465,7 +468,7 @@ def test_reference_agents_against_the_naive_twin(rule: ActionRule, shape: tuple[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", ["rhode-island", "holdem-2-1"])
-def test_below_one_mbb(game: str) -> None:
+def test_below_one_mbb(game: PokerName) -> None:
     run = errai.solve(errai.load_game(game), "cfr+", 5000, until=1.0)
     assert run.measurements[-1].exploitability.mbb_per_game < 1.0
 

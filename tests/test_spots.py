@@ -2,10 +2,11 @@
 
 import json
 import sys
+from typing import Any
 
-import numba
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive.spots import naive_expected_value, renamed
 
 import errai
@@ -16,10 +17,10 @@ from errai.cli.main import main
 from errai.errors import UsageError
 from errai.runs.spot import solve_spot
 from errai.solvers.sequence_form import solve_sequence_form
-from errai.strategy.spot import SpotResult, format_chips
+from errai.strategy.spot import SpotMeasurement, SpotResult, format_chips
 from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="thousands of iterations in plain Python")
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="thousands of iterations in plain Python")
 
 OOP = "88+, ATs+, KQs, AQo+, 76s"
 IP = "QQ-66, AJs+, KJs+, AKo, 65s:0.5"
@@ -45,16 +46,16 @@ def random_range(rng: np.random.Generator, board: np.ndarray, num_hands: int) ->
 
 def test_tiny_weights_are_solved_as_what_they_are_relative_to_each_other() -> None:
     """Weights of 1e-300 once became zero in float32, and regrets no numbers."""
-    options = {"board": "QsJh2h7c3d", "pot": 10, "stack": 20, "iterations": 20}
-    tiny = solve_spot(ranges=("AA:1e-300, 99:5e-301", "KK:1e-200, QQ:1e-200"), **options)  # type: ignore[arg-type]
-    usual = solve_spot(ranges=("AA, 99:0.5", "KK, QQ"), **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"board": "QsJh2h7c3d", "pot": 10, "stack": 20, "iterations": 20}
+    tiny = solve_spot(ranges=("AA:1e-300, 99:5e-301", "KK:1e-200, QQ:1e-200"), **options)
+    usual = solve_spot(ranges=("AA, 99:0.5", "KK, QQ"), **options)
     assert tiny.expected_values == usual.expected_values
     assert tiny.exploitability == usual.exploitability
     with pytest.raises(UsageError, match="in the range of IP is 1e-300, where the largest is 1"):
-        solve_spot(ranges=("AA", "KK, TT:1e-300"), **options)  # type: ignore[arg-type]
+        solve_spot(ranges=("AA", "KK, TT:1e-300"), **options)
     # What the board blocks has no say: 7s7c is the largest weight and cannot be held.
-    blocked = solve_spot(ranges=("AA", "7s7c, TT:1e-300"), **options)  # type: ignore[arg-type]
-    assert blocked.expected_values == solve_spot(ranges=("AA", "TT"), **options).expected_values  # type: ignore[arg-type]
+    blocked = solve_spot(ranges=("AA", "7s7c, TT:1e-300"), **options)
+    assert blocked.expected_values == solve_spot(ranges=("AA", "TT"), **options).expected_values
 
 
 @needs_jit
@@ -83,6 +84,7 @@ def test_random_river_spots_agree_with_the_linear_programme(seed: int) -> None:
 @needs_jit
 @pytest.mark.parametrize("limit", [None, (8, 16)])
 def test_turn_spots_agree_with_the_linear_programme_and_the_naive_twin(limit: tuple[int, int] | None) -> None:
+    sizes: dict[str, Any]
     sizes = {"limit": limit, "max_raises": 1} if limit else {"bets": "a", "raises": "none", "stack": 30}
     result = solve_spot(
         "QsJh2h7c", ("AhKh, 9s8s, QdTd:0.5", "JsTs, AcQc, 5d5s"), pot=20, iterations=2000, **sizes
@@ -126,6 +128,8 @@ def test_nuts_or_air_against_a_bluff_catcher(size: int) -> None:
     assert result.probabilities(bet, "QhQd")["c"] == pytest.approx(1 / (1 + s), abs=2e-3)
     assert result.expected_values[0] == pytest.approx(15 * (1 + s / (1 + s)), abs=5e-3)
     table = result.strategy()
+    assert table.expected_values is not None
+    assert table.equities is not None
     by_hand = dict(zip(table.hands, table.expected_values.tolist(), strict=True))
     assert by_hand["AhAd"] == pytest.approx(30 * (1 + s / (1 + s)), abs=0.1)
     assert by_hand["8c6c"] == pytest.approx(0, abs=0.1)
@@ -134,8 +138,9 @@ def test_nuts_or_air_against_a_bluff_catcher(size: int) -> None:
 
 @needs_jit
 def test_exploitability_falls_and_a_target_stops() -> None:
+    arguments: dict[str, Any]
     arguments = {"pot": 50, "stack": 200, "bets": "50%, a", "raises": "60%, a", "force_all_in": 0.05}
-    seen = []
+    seen: list[SpotMeasurement] = []
     result = solve_spot("QsJh2h7c3d", (OOP, IP), iterations=5000, until=0.1, report=seen.append, **arguments)
     assert result.exploitability_percent <= 0.1 < result.measurements[-2].exploitability_percent
     assert result.iterations < 1000
@@ -192,6 +197,7 @@ def test_blocked_pairs_and_blocked_hands_do_not_count() -> None:
     table = result.strategy("c")
     assert table.hands == ("KhKd", "AhQh")
     assert table.frequencies.tolist() == [1, 0]
+    assert table.expected_values is not None
     assert np.isnan(table.expected_values[1])
     assert result.expected_values[0] == pytest.approx(10, abs=1e-3)
 
@@ -203,7 +209,8 @@ def actions(result: SpotResult, *bettings: str) -> list[tuple[str, ...]]:
     return [result.strategy(betting).actions for betting in bettings]
 
 
-def one_iteration(**arguments: object) -> SpotResult:
+def one_iteration(**arguments: Any) -> SpotResult:
+    given: dict[str, Any]
     given = {"board": "QsJh2h7c3d", "ranges": ("AhKh, 9s8s", "JsTs, AcQc"), "pot": 50, "stack": 200}
     return solve_spot(**(given | {"iterations": 1} | arguments))
 

@@ -79,7 +79,7 @@ def whole_layout(name: str, rows: str) -> TableLayout:
         "later rounds": range(1, cells.num_rounds),
         "last round": range(cells.num_rounds - 1, cells.num_rounds),
     }[rows]
-    maps = []
+    maps: list[dict[int, np.ndarray]] = []
     for player in (0, 1):
         maps.append({})
         for r in rounds:
@@ -148,11 +148,11 @@ def test_every_slot_is_where_the_naive_order_has_it(
             for board in range(layout.num_boards):
                 begin, end = layout.shard(player, entry, board)
                 assert (begin, end) == ranges.get((entry // at_once, board), (begin, begin))
-        begin = layout.shard_begin(player)
-        assert (np.diff(begin) >= 0).all()
-        filled = begin[:-1][np.diff(begin) > 0].tolist()
+        begins_of_shards = layout.shard_begin(player)
+        assert (np.diff(begins_of_shards) >= 0).all()
+        filled = begins_of_shards[:-1][np.diff(begins_of_shards) > 0].tolist()
         assert filled == [first for first, last in ranges.values() if last > first]
-        assert begin[-1] == place
+        assert begins_of_shards[-1] == place
 
 
 @pytest.mark.parametrize(("name", "rows", "cut", "dealt", "together"), CASES)

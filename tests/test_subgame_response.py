@@ -124,9 +124,12 @@ def test_what_is_kept_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     before = {path.name: read_array(path)[1] for path in tmp_path.iterdir()}
     walked: list[int] = []
     walk_board = SubgameResponse.walk_board
-    monkeypatch.setattr(
-        SubgameResponse, "walk_board", lambda self, board: (walked.append(board), walk_board(self, board))
-    )
+
+    def walk_and_note(self: SubgameResponse, board: int) -> None:
+        walked.append(board)
+        walk_board(self, board)
+
+    monkeypatch.setattr(SubgameResponse, "walk_board", walk_and_note)
     again = exploitability_by_subgames(tree, strategy.plays, 2, tmp_path)
     assert again == whole
     assert min(walked) == 12
@@ -281,7 +284,8 @@ def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -
     )
 
     def walk(folder: str, threads: int, kill: bool = False) -> int:
-        command = [sys.executable, "-c", program, tmp_path / "strategy", tmp_path / folder, "2", str(threads)]
+        paths = str(tmp_path / "strategy"), str(tmp_path / folder)
+        command = [sys.executable, "-c", program, *paths, "2", str(threads)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         if kill:
             while not list((tmp_path / folder).glob("*.array")):

@@ -83,7 +83,8 @@ def run_kernel(
     padded[:, :num_other] = reach
     ordered = [leaf for leaf in leaves if leaf[1] is not None] + [leaf for leaf in leaves if leaf[1] is None]
     num_showdowns = sum(leaf[1] is not None for leaf in leaves)
-    table, chips, names = [], [], []
+    table, chips = [], []
+    names: list[tuple[int, str]] = []
     for row, showdown, fold in ordered:
         nodes = []
         for amount, kind in ((showdown, "showdown"), (fold, "fold")):

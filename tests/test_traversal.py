@@ -421,7 +421,8 @@ def leduc_place(state: Any) -> tuple[Hand, Hand, str]:
     """Return hand, board and betting of who acts; their cards are numbered as ours are sorted."""
     cards = GAMES["leduc"].deck.cards
     again = state.get_game().new_initial_state()
-    text, board = "", ()
+    text = ""
+    board: Hand = ()
     for action in state.history():
         if not again.is_chance_node():
             text += "fcr"[action]

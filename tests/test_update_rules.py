@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import WITHOUT_JIT
 from naive.traversal import Hand, InfoSet, NaiveWalk
 from naive.update_rules import NaiveCfr, naive_apply_factors, naive_apply_predictive, naive_discount
 
@@ -257,13 +257,13 @@ def test_any_discount_learns_what_its_twin_learns(layout: str, discount: tuple[f
     twins.verify_same()
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many iterations")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
 def test_pcfr_plus_finds_leducs_value() -> None:
     run = errai.solve(LEDUC, "pcfr+", 10_000, measure_every=10_000)
     assert expected_value(run.strategy, run.strategy).positions[0] == pytest.approx(LEDUC_VALUE, abs=1e-6)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="many iterations")
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
 @pytest.mark.parametrize("name", ["dcfr", "pcfr+"])
 def test_leduc_without_a_look_at_the_board_has_its_own_value(name: str) -> None:
     tree = PublicTree.of(LEDUC).abstracted(Buckets(LAYOUTS["second round by rank"]))

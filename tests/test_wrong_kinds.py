@@ -37,7 +37,7 @@ TAKES_NEITHER: dict[str, Callable[[Any], Any]] = {
     "solve_matrix": errai.solve_matrix,
     "solve_spot": lambda board: errai.solve_spot(board, ("AA", "KK"), 10, 10, iterations=1),
     "ranges of solve_spot": lambda ranges: errai.solve_spot("AsKsQs", ranges, 10, 10, iterations=1),
-    "bets of solve_spot": lambda bets: errai.solve_spot("AsKsQsJs2h", ("AA", "KK"), 10, 10, bets or 5),
+    "bets of solve_spot": lambda bets: errai.solve_spot("AsKsQsJs2h", ("AA", "KK"), 10, 10, bets or 5),  # type: ignore[arg-type]
     "load_strategy": errai.load_strategy,
     "name of abstract": lambda name: errai.abstract("kuhn", name),
     "load_abstraction": errai.load_abstraction,
@@ -45,7 +45,7 @@ TAKES_NEITHER: dict[str, Callable[[Any], Any]] = {
     "abstraction of solve": lambda seen: errai.solve("leduc", iterations=1, abstraction=seen or 5),
 }
 
-WRONG = {
+WRONG: dict[str, Any] = {
     "a name": "no such game",
     "nothing": None,
     "a number": 5,

@@ -22,7 +22,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import Game, load_game
+from errai.games.catalogue import BluffName, Game, PokerName, load_game
 from errai.games.payoffs import Payoffs
 from errai.games.rules import PokerRules
 from errai.memory import format_bytes, free_disk
@@ -355,7 +355,7 @@ def _verify_disk(lock: FolderLock, solver: Solver) -> None:
 
 @overload
 def solve(
-    game: PokerRules,
+    game: PokerRules | PokerName,
     algorithm: str | UpdateRule = ...,
     iterations: int | None = ...,
     seed: int = ...,
@@ -365,7 +365,7 @@ def solve(
 
 @overload
 def solve(
-    game: BluffRules,
+    game: BluffRules | BluffName,
     algorithm: str | UpdateRule = ...,
     iterations: int | None = ...,
     seed: int = ...,

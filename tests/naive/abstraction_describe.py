@@ -9,7 +9,7 @@ from errai.cards.deck import format_cards
 
 def overlap(first, second):
     """Rand index, adjusted Rand index, normalised mutual information and both refinements, pair by pair."""
-    together = Counter()
+    together: Counter[tuple[bool, bool]] = Counter()
     for i, j in combinations(range(len(first)), 2):
         together[first[i] == first[j], second[i] == second[j]] += 1
     both, neither = together[True, True], together[False, False]
@@ -32,7 +32,7 @@ def _information(first, second):
 
 def refinement(first, second):
     """Share of the first's buckets that meet one bucket of the second."""
-    met = {bucket: set() for bucket in first}
+    met: dict[int, set[int]] = {bucket: set() for bucket in first}
     for i, j in zip(first, second, strict=True):
         met[i].add(j)
     return sum(len(others) == 1 for others in met.values()) / len(met)

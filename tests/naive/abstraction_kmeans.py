@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 def distances(points, centres, metric: str) -> np.ndarray:
     """Distances [N, K]: sums of absolute (l1) or squared (l2) differences."""
-    table = cdist(points, centres, {"l1": "cityblock", "l2": "sqeuclidean"}[metric])
+    table: np.ndarray = cdist(points, centres, {"l1": "cityblock", "l2": "sqeuclidean"}[metric])
     return table.astype(np.int64)  # float64 sums of integers are exact
 
 
@@ -40,7 +40,7 @@ def seeds(points, weights, uniforms, metric: str) -> list[int]:
 
 def move(points, weights, centres, labels, measured) -> np.ndarray:
     """Rounded weighted means; empty centres, in order, take the farthest different rows."""
-    moved = centres.copy()
+    moved: np.ndarray = centres.copy()
     order = sorted(range(len(points)), key=lambda i: (-measured[i], i))
     taken: list[tuple[int, ...]] = []
     for k in range(len(centres)):

@@ -27,7 +27,7 @@ def naive_entry(tree: BettingTree, node: int, round_index: int) -> int:
     """Climb from a node to the entry of a round above it; returns which entry of the round it is."""
     while tree.round[tree.parent[node]] >= round_index:
         node = int(tree.parent[node])
-    return tree.entry_nodes[round_index].tolist().index(node)
+    return int(tree.entry_nodes[round_index].tolist().index(node))
 
 
 def naive_board_above(links: BoardLinks, board: int, round_index: int) -> int:
@@ -133,7 +133,7 @@ def naive_fixed_sum(held: int, gain: float, scale: float) -> int:
 def naive_float32(value: float) -> float:
     """Hold one number as a float32: the largest one stands for all that are larger."""
     largest = float(np.finfo(np.float32).max)
-    return struct.unpack("f", struct.pack("f", min(max(value, -largest), largest)))[0]
+    return float(struct.unpack("f", struct.pack("f", min(max(value, -largest), largest)))[0])
 
 
 def naive_gather(

@@ -14,7 +14,8 @@ def naive_discount(t: int, exponent: float) -> float:
         return 1.0 if exponent < 0 else 0.5 if exponent == 0 else 0.0
     if math.isinf(exponent):
         return 0.5 if before == 1 else float(exponent > 0)
-    return before**exponent / (before**exponent + 1)
+    power: float = before**exponent
+    return power / (power + 1)
 
 
 @dataclass
@@ -89,7 +90,8 @@ class NaiveCfr:
         if self.name == "pcfr+":
             return old + counted**2 * played
         fading = {"cfr": 0.0, "linear-cfr": 1.0, "dcfr": self.discount[2]}[self.name]
-        return old * ((t - 1) / t) ** fading + (played if counted else 0.0)
+        factor: float = ((t - 1) / t) ** fading
+        return old * factor + (played if counted else 0.0)
 
 
 def naive_apply_factors(
