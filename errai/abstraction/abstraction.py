@@ -18,7 +18,7 @@ from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.folder import MANIFEST_NAME, FolderWriter, verified_json
 from errai.abstraction.methods.method import Method, RoundRecipe
-from errai.abstraction.protocol import verify_cards, verify_player
+from errai.abstraction.protocol import bucket_of_text, verify_cards, verify_player
 from errai.abstraction.recipe import Recipe
 from errai.abstraction.round_buckets import (
     NO_BUCKET,
@@ -93,9 +93,7 @@ class Abstraction:
             board: public cards in the order of their deals.
             player: position.
         """
-        hole, public = self.game.parse_deal(hand, board)
-        cards = np.array([hole + public], dtype=np.uint8)
-        return int(self.buckets(cards, self.game.round_of_board(len(public)), player)[0])
+        return bucket_of_text(self, hand, board, player)
 
     def buckets(
         self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0

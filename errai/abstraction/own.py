@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction.features.hands import HandClasses
-from errai.abstraction.protocol import verify_cards, verify_player
+from errai.abstraction.protocol import bucket_of_text, verify_cards, verify_player
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.catalogue import Game, load_card_game
@@ -60,9 +60,7 @@ class FunctionAbstraction:
 
     def bucket(self, hand: str, board: str = "", player: int = 0) -> int:
         """Return the bucket of a hand, given as text, the board in the order of its deals."""
-        hole, public = self.game.parse_deal(hand, board)
-        cards = np.array([hole + public], dtype=np.uint8)
-        return int(self.buckets(cards, self.game.round_of_board(len(public)), player)[0])
+        return bucket_of_text(self, hand, board, player)
 
     def buckets(
         self, cards: npt.NDArray[np.uint8], round_index: int, player: int = 0

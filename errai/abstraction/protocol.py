@@ -59,6 +59,13 @@ AbstractionPair = tuple[CardAbstraction | None, CardAbstraction | None]
 """[position] what each player sees; None for everything."""
 
 
+def bucket_of_text(abstraction: CardAbstraction, hand: str, board: str, player: int) -> int:
+    """Return the bucket of a hand and a board that are given as text, the board in the order of its deals."""
+    hole, public = abstraction.game.parse_deal(hand, board)
+    cards = np.array([hole + public], dtype=np.uint8)
+    return int(abstraction.buckets(cards, abstraction.game.round_of_board(len(public)), player)[0])
+
+
 def buckets_on_board(
     abstraction: CardAbstraction, board: npt.NDArray[np.uint8], player: int = 0
 ) -> npt.NDArray[np.int64]:
