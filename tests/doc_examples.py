@@ -10,7 +10,8 @@ What is an example:
 - A block marked `python` is a program; a block marked `text` right below it is its standard output. The
   programs of a document share their variables.
 
-All examples of a document run in order in one temporary folder. What is shown agrees with what comes out if
+All examples of a document run in order in one temporary folder, with a cache of their own: what a user's cache
+holds is neither shown nor touched, compiled kernels apart. What is shown agrees with what comes out if
 
 - `...` stands for any text, several lines of it, too, as in doctest;
 - a number with a decimal point, or of iterations, is within 5% (processors add in different orders), other
@@ -41,6 +42,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+from errai.kernels import cache_root, kernel_hash
 
 ROOT = Path(__file__).parent.parent
 ANYTHING = "..."
@@ -190,6 +194,11 @@ class Session:
         self.variables: dict[str, Any] = {"__name__": "example"}
         self.tools = folder / ".tools"
         self.tools.mkdir()
+        self.cache = folder / ".cache"
+        self.cache.mkdir()
+        kernels = cache_root() / f"kernels-{kernel_hash()}"
+        kernels.mkdir(parents=True, exist_ok=True)
+        (self.cache / kernels.name).symlink_to(kernels)
         program = self.tools / "errai"
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m errai "$@"\n')
         program.chmod(0o755)
@@ -197,9 +206,7 @@ class Session:
     def run(self, example: Example) -> str:
         """Return the output of an example."""
         output = self._run_program(example) if example.kind == "python" else self._run_command(example)
-        for place, name in ((str(self.folder), "."), (os.environ.get("ERRAI_CACHE_DIR"), "~/.cache/errai")):
-            if place:
-                output = output.replace(place, name)
+        output = output.replace(str(self.cache), "~/.cache/errai").replace(str(self.folder), ".")
         return "\n".join(line.rstrip() for line in output.strip("\n").splitlines())
 
     def _run_command(self, example: Example) -> str:
@@ -211,6 +218,7 @@ class Session:
             text=True,
             env={
                 **os.environ,
+                "ERRAI_CACHE_DIR": str(self.cache),
                 "PATH": os.pathsep.join([str(self.tools), os.environ["PATH"]]),
                 "PYTHONPATH": os.pathsep.join(paths),
                 "COLUMNS": "100",
@@ -223,7 +231,8 @@ class Session:
 
     def _run_program(self, example: Example) -> str:
         printed = io.StringIO()
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
+        cache = mock.patch.dict(os.environ, ERRAI_CACHE_DIR=str(self.cache))
+        with cache, contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
             exec(compile(example.source, "example", "exec"), self.variables)
         return printed.getvalue()
 

@@ -267,7 +267,23 @@ def test_pictures_are_drawn_by_examples(tmp_path: Path) -> None:
         list(run_document(page))
 
 
-def test_names_of_folders_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ERRAI_CACHE_DIR", "/elsewhere/cache")
+def test_names_of_folders_are_not_shown(tmp_path: Path) -> None:
     session = Session(tmp_path)
     assert session.run(Example("console", "pwd; echo $ERRAI_CACHE_DIR/x", "", 0, 0)) == ".\n~/.cache/errai/x"
+
+
+def test_examples_have_a_cache_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    users = tmp_path / "users"
+    (users / "features-0123456789abcdef").mkdir(parents=True)
+    (users / "kernels-0123456789abcdef").mkdir()
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(users))
+    (tmp_path / "page").mkdir()
+    session = Session(tmp_path / "page")
+    listed = session.run(Example("console", "errai cache", "", 0, 0))
+    assert "machine code" in listed
+    assert "0123456789abcdef" not in listed
+    assert "nothing to remove" in session.run(Example("console", "errai cache --clear old", "", 0, 0))
+    program = "import errai.kernels; print(errai.kernels.cache_root())"
+    assert session.run(Example("python", program, "", 0, 0)) == "~/.cache/errai"
+    assert os.environ["ERRAI_CACHE_DIR"] == str(users)
+    assert len(list(users.iterdir())) == 2 + 1  # this version's kernels are shared
