@@ -10,8 +10,8 @@ What is an example:
 - A block marked `python` is a program; a block marked `text` right below it is its standard output. The
   programs of a document share their variables.
 
-All examples of a document run in order in one temporary folder, with a cache of their own: what a user's cache
-holds is neither shown nor touched, compiled kernels apart. What is shown agrees with what comes out if
+All examples of a document run in order in one temporary folder, with a cache of their own: what the cache of
+a user holds is neither shown nor touched, compiled kernels apart. What is shown agrees with what comes out if
 
 - `...` stands for any text, several lines of it, too, as in doctest;
 - a number with a decimal point, or of iterations, is within 5% (processors add in different orders), other
