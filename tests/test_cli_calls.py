@@ -203,7 +203,7 @@ def test_spot(recorded: Callable[..., Recorder]) -> None:
     names = ("algorithm", "until", "seconds", "num_threads")
     assert [found.options[name] for name in names] == ["cfr+", 0.5, 600.0, 2]
     found = recorded("errai.runs.spot.solve_spot_tree", *river)
-    assert (found.arguments[1], *(found.options[name] for name in names)) == (1000, "dcfr", None, None, None)
+    assert (found.arguments[1], *(found.options[name] for name in names)) == (None, "dcfr", None, None, None)
 
 
 @pytest.fixture

@@ -14,9 +14,11 @@ from errai.cards.deck import FULL_DECK, format_cards
 from errai.cards.equity import equity
 from errai.cards.ranges import NUM_HANDS
 from errai.cli.main import main
+from errai.cli.spot import most_seconds_left
 from errai.errors import UsageError
 from errai.runs.spot import solve_spot
 from errai.solvers.sequence_form import solve_sequence_form
+from errai.solvers.solve import Solver, StopRule
 from errai.strategy.spot import SpotMeasurement, SpotResult, format_chips
 from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
@@ -154,6 +156,46 @@ def test_exploitability_falls_and_a_target_stops() -> None:
     for other in others:
         assert other.exploitability_percent < 0.2
         assert other.expected_values[0] == pytest.approx(result.expected_values[0], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "iterations"),
+    [
+        ({}, 1000),
+        ({"until": 0.5}, 10**12),
+        ({"seconds": 600.0}, 10**12),
+        ({"iterations": 7, "until": 0.5}, 7),
+        ({"iterations": 7, "seconds": 600.0}, 7),
+    ],
+)
+def test_a_target_or_a_time_leaves_iterations_without_a_bound(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], iterations: int
+) -> None:
+    """As in `errai.solve`."""
+    seen: list[StopRule] = []
+
+    def record(solver: Solver, stop: StopRule, *more: Any) -> None:
+        seen.append(stop)
+        raise UsageError("recorded")
+
+    monkeypatch.setattr("errai.runs.spot.run_solver", record)
+    with pytest.raises(UsageError, match="recorded"):
+        solve_spot("QsJh2h7c3d", ("AhKh", "JsTs"), 50, 200, **given)
+    assert [stop.iterations for stop in seen] == [iterations]
+    assert seen[0].seconds == given.get("seconds")
+
+
+def test_how_long_a_spot_may_take_is_told_where_it_is_known() -> None:
+    measured = SpotMeasurement(iteration=20, seconds=4.0, exploitability=1.0, exploitability_percent=2.0)
+    for stop, left in (
+        (StopRule.of(), 196.0),
+        (StopRule.of(30), 2.0),
+        (StopRule.of(30, seconds=5.0), 1.0),
+        (StopRule.of(seconds=10.0), 6.0),
+        (StopRule.of(seconds=3.0), 0.0),
+        (StopRule.of(mbb_per_game=5.0), None),
+    ):
+        assert most_seconds_left(measured, stop) == left
 
 
 @needs_jit

@@ -154,8 +154,8 @@ def solve_command(
     from errai.games.catalogue import load_game
     from errai.runs.abstracted import find_abstractions
     from errai.runs.rule_section import LINEAR_PROGRAMME
-    from errai.runs.run import DEFAULT_ITERATIONS, configure, prepare, prepare_resumed
-    from errai.solvers.solve import StopRule, configured_rule
+    from errai.runs.run import configure, prepare, prepare_resumed
+    from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule, configured_rule
 
     stop = _stop_rule(iterations, until, time)
     discounts = exponents(discount) if discount is not None else None
@@ -206,7 +206,7 @@ def solve_command(
             refused["--algorithm lp"] = algorithm
         _refuse(refused, f"'{game}', a dice game")
         rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts)
-        _solve_bluff(rules, rule, stop or StopRule(DEFAULT_ITERATIONS), measure_every, json)
+        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json)
         return
     seen = find_abstractions(abstraction, rules) if abstraction is not None else None
     if against_full:
@@ -274,12 +274,12 @@ def _refuse(options: dict[str, Any], what: str) -> None:
 
 
 def _stop_rule(iterations: int | None, until: float | None, seconds: float | None) -> "StopRule | None":
-    from errai.runs.run import UNLIMITED
+    """Return when to stop; None where nothing says so, and a resumed run keeps its own rule."""
     from errai.solvers.solve import StopRule
 
     if iterations is None and until is None and seconds is None:
         return None
-    return StopRule(iterations if iterations is not None else UNLIMITED, until, seconds)
+    return StopRule.of(iterations, until, seconds)
 
 
 def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:

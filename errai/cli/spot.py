@@ -20,10 +20,10 @@ from errai.cli.progress import Progress
 from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
+    from errai.solvers.solve import StopRule
     from errai.strategy.spot import SpotMeasurement, SpotResult, SpotTable
     from errai.strategy.spot_tree import SpotTree
 
-DEFAULT_ITERATIONS = 1000
 BYTES_A_NUMBER = 4
 TABLES = 2
 """Regrets and averages."""
@@ -117,10 +117,11 @@ def spot_command(
 ) -> None:
     """Solve one hold'em sub-game.
 
-    It is given by a board, two ranges, a pot, a stack and bet sizes. It stops after 1,000
-    iterations where --iterations, --until and --time do not stop it before.
+    It is given by a board, two ranges, a pot, a stack and bet sizes. Without --iterations,
+    --until and --time it stops after 1,000 iterations.
     """
     from errai.runs.spot import DEFAULT_ALGORITHM, solve_spot_tree
+    from errai.solvers.solve import StopRule
     from errai.strategy.spot import verify_decision
     from errai.strategy.spot_tree import SpotBetting, build_spot_tree
 
@@ -136,21 +137,23 @@ def spot_command(
     )
     spot = build_spot_tree(board, (oop, ip), betting)
     verify_decision(spot, show, show_board)
-    most = iterations if iterations is not None else DEFAULT_ITERATIONS
     with Progress("nothing was saved") as progress:
 
         def report(measured: "SpotMeasurement") -> None:
-            left = measured.seconds * (most - measured.iteration) / measured.iteration
-            left = left if time is None else min(left, max(0.0, time - measured.seconds))
             text = (
                 f"iteration {measured.iteration:,}, exploitability {measured.exploitability_percent:.3g}% of "
-                f"the pot, at most {format_seconds(left)} to go"
+                "the pot"
             )
+            left = most_seconds_left(measured, StopRule.of(iterations, until, time))
+            if left is None:
+                progress.show(text)
+                return
+            text += f", at most {format_seconds(left)} to go"
             progress.show(text, measured.seconds, measured.seconds + left)
 
         result = solve_spot_tree(
             spot,
-            most,
+            iterations,
             algorithm=algorithm or DEFAULT_ALGORITHM,
             until=until,
             seconds=time,
@@ -164,6 +167,18 @@ def spot_command(
     else:
         _print_result(result)
         _print_strategy(table, hands)
+
+
+def most_seconds_left(measured: "SpotMeasurement", stop: "StopRule") -> float | None:
+    """Return how long a spot may take yet; None where only its target will stop it."""
+    from errai.solvers.solve import UNLIMITED
+
+    left = []
+    if stop.iterations < UNLIMITED:
+        left.append(measured.seconds * (stop.iterations - measured.iteration) / measured.iteration)
+    if stop.seconds is not None:
+        left.append(max(0.0, stop.seconds - measured.seconds))
+    return min(left, default=None)
 
 
 def _by_position(both: str | None, second: str | None, what: str) -> str | tuple[str, str] | None:

@@ -17,8 +17,8 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
-from errai.runs.run import DEFAULT_ITERATIONS, configure, prepare
-from errai.solvers.solve import Measurement, StopRule
+from errai.runs.run import configure, prepare
+from errai.solvers.solve import DEFAULT_ITERATIONS, Measurement, StopRule
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tree.buckets import FULL

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from errai.runs.run import UNLIMITED, Job
-from errai.solvers.solve import Measurement, StopRule
+from errai.runs.run import Job
+from errai.solvers.solve import UNLIMITED, Measurement, StopRule
 
 FIRST_TO_EXTRAPOLATE = 8
 """The first iterations say nothing about the slope of a convergence."""

@@ -46,9 +46,6 @@ from errai.tree.bet_menu import BetMenu
 if TYPE_CHECKING:
     from errai.solvers.linear_programme import ProgrammeSize
 
-DEFAULT_ITERATIONS = 1000
-UNLIMITED = 10**12
-"""Iterations of a run that is to stop for another reason."""
 CHECKPOINT_SECONDS = 600.0
 DTYPES = ("float32", "float64")
 
@@ -232,7 +229,7 @@ def prepare(
 
     Args:
         configured: what is to be solved.
-        stop: when to stop; by default `DEFAULT_ITERATIONS` for a new run, its own rule for a resumed one.
+        stop: when to stop; by default that of `StopRule.of` for a new run, its own rule for a resumed one.
         num_threads: as for `solve`.
         measure_every: as for `solve`.
         out: as for `solve`.
@@ -253,7 +250,7 @@ def prepare(
         assert isinstance(rule, UpdateRule), "a linear programme has no iterations"
         numbers = configured.configuration.tables.dtype
         solver = Solver(configured.tree, rule, numbers, num_threads, tables_in=tables_in)
-        stop = stop or StopRule(DEFAULT_ITERATIONS)
+        stop = stop or StopRule.of()
         folder = None
         if lock is not None:
             _verify_disk(lock, solver)
@@ -435,9 +432,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
             that they may be larger than the memory; the result does not depend on it.
     """
     game = load_game(game)
-    if iterations is None:
-        iterations = DEFAULT_ITERATIONS if until is None and seconds is None else UNLIMITED
-    stop = StopRule(iterations, until, seconds)
+    stop = StopRule.of(iterations, until, seconds)
     if isinstance(game, BluffRules):
         given = (bets, abstraction, payoffs, out, tables_in)
         if any(one is not None for one in given) or algorithm == LINEAR_PROGRAMME:

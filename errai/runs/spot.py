@@ -47,7 +47,7 @@ def solve_spot(
     bets: Texts | None = None,
     raises: Texts | None = None,
     force_all_in: float = 0.0,
-    iterations: int = 1000,
+    iterations: int | None = None,
     *,
     limit: float | Sequence[float] | None = None,
     max_raises: int | None = None,
@@ -72,7 +72,7 @@ def solve_spot(
             position (`errai.strategy.spot_tree` has the whole grammar).
         raises: sizes of raises, such as `60%, a`: a call plus that part of the pot after calling.
         force_all_in: a bet that would leave less than this part of the pot after a call becomes all-in.
-        iterations: at most this many.
+        iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
         limit: the bet size of a limit spot in chips, or one for each round; instead of bets and raises.
         max_raises: bets and raises allowed in a round; by default 4 in limit spots, any number otherwise.
         chip: round bet sizes to multiples of this many chips.
@@ -102,7 +102,7 @@ def solve_spot(
 
 def solve_spot_tree(
     spot: SpotTree,
-    iterations: int,
+    iterations: int | None = None,
     *,
     algorithm: str | UpdateRule = DEFAULT_ALGORITHM,
     discount: tuple[float, float, float] | None = None,
@@ -125,7 +125,7 @@ def solve_spot_tree(
     verify_measure_every(measure_every)
     # The stop rule counts in thousandths of the least bet.
     least_bets = pot / unit / tree.game.big_blind
-    stop = StopRule(iterations, None if until is None else until / 100 * least_bets * 1000, seconds)
+    stop = StopRule.of(iterations, None if until is None else until / 100 * least_bets * 1000, seconds)
     if measure_every is None and until is not None:
         measure_every = MEASURE_EVERY
     points: list[SpotMeasurement] = []

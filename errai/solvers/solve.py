@@ -36,6 +36,11 @@ from errai.workers import Workers
 PART_SLOTS = 1 << 16
 """A rule is applied to so many slots at a time: those of all its tables fit into a core's own cache."""
 
+DEFAULT_ITERATIONS = 1000
+"""Where nothing says when to stop."""
+UNLIMITED = 10**12
+"""Iterations of a run that is to stop for another reason."""
+
 WARM_UP_GAME = "leduc"
 """Small, and every walk of a dtype is one kernel."""
 
@@ -310,6 +315,16 @@ class StopRule:
             raise UsageError(f"the target exploitability must be above 0 mbb, not {self.mbb_per_game}")
         if self.seconds is not None and not self.seconds > 0:
             raise UsageError(f"the time limit must be above 0 seconds, not {self.seconds}")
+
+    @classmethod
+    def of(
+        cls, iterations: int | None = None, mbb_per_game: float | None = None, seconds: float | None = None
+    ) -> "StopRule":
+        """Return the rule of what was given: iterations have no bound where a target or a time stops them."""
+        if iterations is None:
+            is_open = mbb_per_game is not None or seconds is not None
+            iterations = UNLIMITED if is_open else DEFAULT_ITERATIONS
+        return cls(iterations, mbb_per_game, seconds)
 
     def is_met(self, measurement: Measurement) -> bool:
         """Return whether to stop after a measurement."""
