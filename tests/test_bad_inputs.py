@@ -222,12 +222,15 @@ BAD = [
         "'bluff-1-1' is a dice game: expected a card game.",
     ),
     ([*BUILD, "--resume"], "--resume needs --out, the folder of the build to go on with."),
-    ([*BUILD, "--resume", "--out", "new"], "--resume found no unfinished build in 'new'."),
+    (
+        [*BUILD, "--resume", "--out", "new"],
+        "--resume found no unfinished build in 'new': NAME is needed to begin one.",
+    ),
     (
         [*BUILD, "--resume", "--out", "new", "--seed", "1"],
-        "--seed cannot be used with --resume, which goes on as the build was begun.",
+        "--seed needs NAME: a build that is resumed keeps its own.",
     ),
-    ([*BUILD, "IR-HS 2-4", "--resume", "--out", "new"], "NAME cannot be used with --resume"),
+    ([*BUILD, "IR-HS 2-4", "--resume"], "--resume needs --out, the folder of the build to go on with."),
     (
         [*BUILD, "IR-HS 2-4", "--game", "leduc", "--out", "abstraction"],
         "'abstraction' holds an abstraction already: --out must name another folder.",

@@ -162,7 +162,7 @@ def test_flags_go_before_the_file(run_errai, features: Features, tmp_path: Path)
     assert (told["abstraction"], told["seed"], told["out"]) == (PERFECT, 4, "x")
 
 
-@pytest.mark.parametrize("again", ["same", "resume"])
+@pytest.mark.parametrize("again", ["same", "resume", "both"])
 def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tmp_path, again: str) -> None:
     command = ["abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x"]
 
@@ -183,14 +183,30 @@ def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tm
     assert status == 2
     assert f"holds an unfinished build of something else, '{IMPERFECT}'" in err
     written = (tmp_path / "x" / "0-1-table.array").stat().st_mtime_ns
-    status, _, _ = run_errai(
-        *(command if again == "same" else ["abstract", "build", "--resume", "--out", "x"])
-    )
+    resumed = ["abstract", "build", "--resume", "--out", "x"]
+    status, _, _ = run_errai(*{"same": command, "resume": resumed, "both": [*command, "--resume"]}[again])
     assert status == 0
     assert (tmp_path / "x" / "0-1-table.array").stat().st_mtime_ns == written
     for path in (folders / "imperfect").glob("*.array"):
         assert (tmp_path / "x" / path.name).read_bytes() == path.read_bytes()
     assert not list((tmp_path / "x").glob(".*"))
+
+
+def test_what_is_described_and_not_yet_there_is_begun_by_resume(
+    run_errai, features, folders, tmp_path
+) -> None:
+    """As a run is: one line serves before and after an interruption."""
+    described = [IMPERFECT, "--game", "rhode-island", "--out", "x"]
+    assert run_errai("abstract", "build", *described, "--resume")[0] == 0
+    for path in (folders / "imperfect").glob("*.array"):
+        assert (tmp_path / "x" / path.name).read_bytes() == path.read_bytes()
+    (tmp_path / "build.toml").write_text(f'game = "rhode-island"\nname = "{IMPERFECT}"\nout = "y"\n')
+    assert run_errai("abstract", "build", "--config", "build.toml", "--resume")[0] == 0
+    (tmp_path / "bare.toml").write_text(f'game = "rhode-island"\nname = "{IMPERFECT}"\n')
+    status, _, err = run_errai("abstract", "build", "--config", "bare.toml", "--resume")
+    assert (status, err) == (2, "errai: --resume needs --out, the folder of the build to go on with.\n")
+    assert run_errai("solve", "kuhn", "--iterations", "10", "--out", "run", "--resume")[0] == 0
+    assert errai.load_strategy(tmp_path / "run").game.name == "kuhn"
 
 
 def test_a_signal_ends_a_build_cleanly(cache: Path, tmp_path: Path) -> None:

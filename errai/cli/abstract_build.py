@@ -14,7 +14,7 @@ from errai.cli.build_file import (
     DEFAULT_GAME,
     NOTE_NAME,
     Build,
-    noted_build,
+    resumed_build,
     verify_folder,
     wanted_build,
     write_note,
@@ -111,7 +111,11 @@ def features_command(
 def build_command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Recall, methods and sizes, as above.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="Recall, methods and sizes, as above; may be left out with --resume.",
+            show_default=False,
+        ),
     ] = None,
     game: Annotated[
         str | None,
@@ -156,7 +160,7 @@ def build_command(
         "clusters": clusters,
     }
     given = {key: value for key, value in options.items() if value is not None}
-    _run_build(noted_build(given, config) if resume else wanted_build(given, config), threads, json)
+    _run_build(resumed_build(given, config) if resume else wanted_build(given, config), threads, json)
 
 
 def folder_name(name: str) -> str:

@@ -13,7 +13,8 @@ A file says the same as the options:
     recall = false
 
 What is given as an option goes before what stands in the file. While a build is under way, its folder has a
-note with which `--resume` goes on.
+note with which `--resume` goes on. A line that says what to build may have `--resume`, too: it goes on with
+that build, and begins it where nothing of it is there, as `errai solve GAME --resume` does with a run.
 """
 
 import json
@@ -27,6 +28,7 @@ from errai.errors import UsageError
 
 DEFAULT_GAME = "limit-holdem"
 NOTE_NAME = ".build.json"
+NEEDS_OUT = "--resume needs --out, the folder of the build to go on with"
 
 _BUCKETS = re.compile(r"[0-9]+(?:x[0-9]+)?|C", re.IGNORECASE)
 
@@ -71,18 +73,22 @@ def wanted_build(given: dict[str, Any], config: str | None) -> Build:
     return Build(**({"game": DEFAULT_GAME} | wanted))
 
 
-def noted_build(given: dict[str, Any], config: str | None) -> Build:
-    """Return the build that was begun in --out."""
+def resumed_build(given: dict[str, Any], config: str | None) -> Build:
+    """Return the build to go on with: the one begun in --out, or what is described, begun there or not."""
+    if "name" in given or config is not None:
+        build = wanted_build(given, config)
+        if build.out is None:
+            raise UsageError(NEEDS_OUT)
+        return build
     if "out" not in given:
-        raise UsageError("--resume needs --out, the folder of the build to go on with")
-    others = [key for key in given if key != "out"] + (["config"] if config is not None else [])
-    if others:
-        name = "NAME" if others[0] == "name" else f"--{others[0]}"
-        raise UsageError(f"{name} cannot be used with --resume, which goes on as the build was begun")
+        raise UsageError(NEEDS_OUT)
+    for key in given:
+        if key != "out":
+            raise UsageError(f"--{key} needs NAME: a build that is resumed keeps its own")
     folder = Path(given["out"])
     noted = _read_note(folder)
     if noted is None:
-        raise UsageError(f"--resume found no unfinished build in '{folder}'")
+        raise UsageError(f"--resume found no unfinished build in '{folder}': NAME is needed to begin one")
     return Build(**noted)
 
 

@@ -169,7 +169,12 @@ Out = Annotated[
     typer.Option("--out", parser=folder("--out"), metavar="FOLDER", help="Folder to save the result in."),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the unfinished work in --out; nothing else is needed.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the work in --out; nothing else is needed. Where what to do is given, too, it is "
+        "begun if --out has none of it yet.",
+    ),
 ]
 Plot = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture, such as 'leduc.png'.")

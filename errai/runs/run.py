@@ -425,8 +425,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         measure_every: iterations between measurements of exploitability.
         report: called after each measurement.
         out: folder to save the run in, with checkpoints along the way.
-        resume: continue the run in `out`, if there is one, and end with the same tables as a run that was
-            never interrupted.
+        resume: continue the run in `out`, or begin it where there is none, and end with the same tables as
+            a run that was never interrupted.
         checkpoint_every: seconds between checkpoints.
         tables_in: a folder on a disk that holds the tables during the run, in files without a name, so
             that they may be larger than the memory; the result does not depend on it.
