@@ -231,11 +231,9 @@ def test_build(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_public(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
-    monkeypatch.setattr("errai.abstraction.public.abstract.abstract_public", recorder)
+    monkeypatch.setattr("errai.abstraction.public.abstract.plan_public", recorder)
     work = ["--public", "2", "--buckets", "5", "--round", "2", "--restarts", "4", "--seed", "6"]
     assert run_errai("abstract", "public", "base", "--out", "new", *work, "--threads", "2")[0] == 2
-    for callback in ("report", "clustered"):
-        assert callable(recorder.options.pop(callback))
     assert recorder.arguments[1] == Path("new")
     assert recorder.options == {
         "special_round": 1,

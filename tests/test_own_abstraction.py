@@ -15,9 +15,12 @@ from naive.abstraction_solving import naive_deals
 import errai
 from errai.abstraction import own
 from errai.abstraction.abstraction import Abstraction
+from errai.abstraction.clustering.kmeans import bytes_to_train
+from errai.abstraction.features.features import NUM_BINS
 from errai.abstraction.named_groups import RankGroups, leduc_abstraction
 from errai.abstraction.own import FunctionAbstraction, abstraction_from_function
 from errai.abstraction.protocol import NO_BUCKET, CardAbstraction, buckets_on_board
+from errai.abstraction.public.abstract import plan_public
 from errai.abstraction.public.abstraction import PublicAbstraction
 from errai.abstraction.public.clusters import PublicClusters
 from errai.cards.deck import Deck
@@ -234,6 +237,51 @@ def test_public_refusals_come_before_any_work(
     with pytest.raises(UsageError, match=sentence):
         errai.abstract_public(leduc_abstraction("JQ.K"), **{"public_clusters": 2, **options})  # type: ignore[arg-type]
     assert not list(tmp_path.rglob("*.array")), "no features were built"
+
+
+def test_a_public_abstraction_tells_what_it_takes_and_is_refused_without_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables byte for byte; memory where it is that of the boards' distances, before anything is computed."""
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "cache"))
+    base = errai.abstraction_from_function("rhode-island", lambda hand, board, r: 0, "one", check_suits=False)
+    monkeypatch.setattr(FunctionAbstraction, "num_buckets", lambda *_: 1_000_001)
+    options: dict[str, Any] = {"public_clusters": 4, "buckets": (5, 3), "clusters": 4, "num_threads": 1}
+    plan = plan_public(base, tmp_path / "public", **options)
+    # 13 boards: distances of 19 bytes a pair, and 4 bytes for each bucket of the base.
+    needed = 13 * (19 * 13 + 4 * 1_000_001)
+    assert plan.memory_bytes == needed
+    assert plan.table_bytes == 2 * 13 * 52 + 2 * 4 * 3 * 4
+    monkeypatch.setattr("errai.memory.available_memory", lambda: needed - 1)
+    with pytest.raises(UsageError) as refused:
+        errai.abstract_public(base, tmp_path / "public", **options)
+    assert str(refused.value) == (
+        "building a public abstraction of round 2 of rhode-island needs 49.5 MiB of memory, and 49.5 MiB are free"
+    )
+    monkeypatch.setattr("errai.abstraction.public.abstract.free_disk", lambda folder: plan.table_bytes - 1)
+    monkeypatch.setattr("errai.memory.available_memory", lambda: needed)
+    with pytest.raises(UsageError) as refused:
+        errai.abstract_public(base, tmp_path / "public", **options)
+    assert str(refused.value) == (
+        f"the tables in '{tmp_path / 'public'}' need 1.4 KiB of disk, and 1.4 KiB are free"
+    )
+    assert not list(tmp_path.iterdir()), "nothing was computed"
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 9])
+def test_memory_of_a_public_abstractions_clusters(num_threads: int) -> None:
+    """By hand, where it is that of the private buckets: 10 of the 13 boards at most are in one cluster."""
+    base = errai.abstraction_from_function("rhode-island", lambda hand, board, r: 0, "one", check_suits=False)
+    plan = plan_public(base, public_clusters=4, buckets=(5, 30), clusters=4, num_threads=num_threads)
+    assert plan.features.classes.size(1) == 325
+    # Places, then numbers, weights, labels and the list to draw from of 325 classes, and 51 open hands a board.
+    second = 9 * 10 * 52 + max(49 * 10 * 51, 8 * 10 * 51 + 28 * 325 + bytes_to_train(NUM_BINS, 325, 5, 1))
+    # All 51 ends of each board with 50 hands of 4 columns of 2 bytes.
+    rows = 10 * 51 * 50
+    swept = 64 * 52 * (31 + 8)
+    last = swept + max(rows * (32 + 45), rows * (24 + 16) + bytes_to_train(4, rows, 30, 1))
+    tables = 2 * 13 * 52 + 2 * 4 * 30 * 4
+    assert plan.memory_bytes == tables + min(num_threads, 4) * max(second, last)
 
 
 def test_the_example_and_the_guide() -> None:

@@ -15,6 +15,7 @@ from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.abstraction.abstraction import Abstraction
+    from errai.abstraction.public.abstract import PublicPlan
     from errai.abstraction.public.abstraction import PublicAbstraction
     from errai.abstraction.public.clusters import PublicClusters
 
@@ -92,10 +93,8 @@ def public_command(
     Boards are clustered first, and the players never forget the cluster of the public board.
     """
     from errai.abstraction.abstraction import Abstraction
-    from errai.abstraction.features.features import FeaturePlan
     from errai.abstraction.load import load_abstraction
-    from errai.abstraction.public.abstract import abstract_public
-    from errai.abstraction.public.build import NEEDED_FEATURES
+    from errai.abstraction.public.abstract import plan_public
     from errai.games.rounds import find_round
 
     sizes = bucket_sizes(buckets)
@@ -108,23 +107,26 @@ def public_command(
     name = f"PUBLIC{public}-KE-KO {'-'.join(map(str, sizes))}"
     folder = Path(out if out is not None else folder_name(name))
     _verify_wanted(found, r, public, sizes, folder)
+    plan = plan_public(
+        found,
+        folder,
+        public_clusters=public,
+        buckets=sizes[0] if len(sizes) == 1 else sizes,
+        special_round=r,
+        clusters=clusters,
+        seed=seed,
+        restarts=restarts,
+        num_threads=threads,
+    )
+    if not json:
+        _print_plan(plan, name, folder)
     command = given_command(context)
-    build_features_told(FeaturePlan.of(found.game, clusters, NEEDED_FEATURES), threads, json, command)
+    build_features_told(plan.features, threads, json, command)
     with Progress(f"clusters that are done stay in {folder}; go on with: {command}") as progress:
         began = clock.monotonic()
         clustered: list[tuple[PublicClusters, float]] = []
-        abstraction = abstract_public(
-            found,
-            folder,
-            public_clusters=public,
-            buckets=sizes[0] if len(sizes) == 1 else sizes,
-            special_round=r,
-            clusters=clusters,
-            seed=seed,
-            restarts=restarts,
-            num_threads=threads,
-            report=progress.report,
-            clustered=lambda boards: clustered.append((boards, clock.monotonic() - began)),
+        abstraction = plan.build(
+            progress.report, lambda boards: clustered.append((boards, clock.monotonic() - began))
         )
         built = PublicBuild(abstraction, *clustered[0], clock.monotonic() - began)
     if json:
@@ -164,6 +166,18 @@ def _verify_wanted(base: "Abstraction", r: int, public: int, sizes: tuple[int, .
             f"not enough disk for the tables in '{folder}': {format_bytes(needed)} are needed, "
             f"{format_bytes(free)} are free"
         )
+
+
+def _print_plan(plan: "PublicPlan", name: str, folder: Path) -> None:
+    """Print what the build takes before it is begun."""
+    from errai.memory import format_bytes
+
+    print(f"{name} of {plan.base.game.name}, in {folder}")
+    print(
+        f"tables: {format_bytes(plan.table_bytes)} of memory and disk; to build them about "
+        f"{format_bytes(plan.memory_bytes)} of memory",
+        flush=True,
+    )
 
 
 def _rounds(built: "PublicAbstraction") -> list[dict[str, Any]]:

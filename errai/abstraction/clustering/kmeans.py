@@ -27,6 +27,7 @@ import numpy.typing as npt
 from errai.abstraction.clustering import _kmeans, nearest
 from errai.abstraction.clustering.lloyd import (
     MAX_ITERATIONS,
+    SEEDING_ROWS_PER_CENTRE,
     Distances,
     Effort,
     Farthest,
@@ -50,7 +51,7 @@ from errai.abstraction.clustering.nearest import (
 from errai.errors import UsageError
 from errai.workers import Progress, Report, Workers
 
-__all__ = ["MAX_ITERATIONS", "Clustering", "Metric", "assign", "cluster", "cluster_large"]
+__all__ = ["MAX_ITERATIONS", "Clustering", "Metric", "assign", "bytes_to_train", "cluster", "cluster_large"]
 
 # New centres of k-means++ between two chances to report progress.
 SEEDS_PER_CALL = 64
@@ -287,3 +288,15 @@ def _clustering(found: Found[Rows], total_weight: int) -> Clustering:
         found.work.plain_distances,
         found.work.bounds,
     )
+
+
+def bytes_to_train(num_columns: int, num_rows: int, num_clusters: int, num_threads: int) -> int:
+    """Return about how much memory k-means on rows in memory takes."""
+    width = 8 if num_columns <= 8 else 16 if num_columns <= 16 else -(-num_columns // 32) * 32
+    sample = num_rows * (2 * num_columns + 8 + 8 + 8 + 4)  # rows, numbers, weights, distances, labels
+    seeding = min(num_rows, SEEDING_ROWS_PER_CENTRE * num_clusters) * (2 * num_columns + 2 * width + 24)
+    # The lists of neighbours of one step are held until those of the next are made.
+    lists = 2 * num_clusters * (8 * min(num_clusters, nearest.MAX_NEIGHBOURS) + 8 * num_columns + 4 * width)
+    tables = num_threads * 2 * 64 * 8 * num_clusters
+    chunks = num_threads * 2 * min(num_rows, nearest.CHUNK_ROWS) * (2 * num_columns + 2 * width + 16)
+    return sample + max(seeding, lists + max(tables, chunks))

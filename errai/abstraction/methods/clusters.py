@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from errai.abstraction.clustering.kmeans import Clustering, assign, cluster, cluster_large
-from errai.abstraction.clustering.lloyd import SEEDING_ROWS_PER_CENTRE
-from errai.abstraction.clustering.nearest import CHUNK_ROWS, MAX_NEIGHBOURS
+from errai.abstraction.clustering.kmeans import Clustering, assign, bytes_to_train, cluster, cluster_large
 from errai.abstraction.features.features import NUM_BINS, OCHS, OPPONENT_CLUSTERS, FeaturePlan, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.methods.method import (
@@ -115,7 +113,7 @@ class EarthMover(RoundMethod):
         num_threads = options.num_threads or num_cores()
         # Without replacement, a sample of more than a fiftieth is drawn from a shuffled list of all.
         drawn = 8 * num_rows if num_rows > num_sampled > num_rows // 50 else 0
-        trained = _bytes_to_train(self.num_columns(plan, r), num_sampled, num_buckets, num_threads)
+        trained = bytes_to_train(self.num_columns(plan, r), num_sampled, num_buckets, num_threads)
         return max(drawn, (2 if num_buckets <= 1 << 16 else 4) * num_rows) + trained
 
     def split_bytes(
@@ -125,7 +123,7 @@ class EarthMover(RoundMethod):
         num_parts, num_columns = min(recipe.num_buckets, num_deals), self.num_columns(plan, r)
         num_trained = min(num_deals, max(MIN_ROWS_TO_TRAIN, ROWS_TO_TRAIN_A_PART * num_parts))
         assigned = min(num_deals, ROWS_TO_ASSIGN_AT_ONCE) * (2 * num_columns + 8)
-        trained = _bytes_to_train(num_columns, num_trained, num_parts, num_cores())
+        trained = bytes_to_train(num_columns, num_trained, num_parts, num_cores())
         # Members, their classes, weights and labels, and the list that a sample is drawn from.
         return (8 + 4 + 2 + 4 + 8) * num_deals + max(assigned, trained)
 
@@ -171,15 +169,3 @@ def _clustered(found: Clustering, rows: HandRows) -> Clustered:
     return Clustered(
         rows.distance(found.cost), found.num_distances, found.num_plain_distances, found.iterations
     )
-
-
-def _bytes_to_train(num_columns: int, num_rows: int, num_clusters: int, num_threads: int) -> int:
-    """Return about how much memory k-means on rows in memory takes."""
-    width = 8 if num_columns <= 8 else 16 if num_columns <= 16 else -(-num_columns // 32) * 32
-    sample = num_rows * (2 * num_columns + 8 + 8 + 8 + 4)  # rows, numbers, weights, distances, labels
-    seeding = min(num_rows, SEEDING_ROWS_PER_CENTRE * num_clusters) * (2 * num_columns + 2 * width + 24)
-    # The lists of neighbours of one step are held until those of the next are made.
-    lists = 2 * num_clusters * (8 * min(num_clusters, MAX_NEIGHBOURS) + 8 * num_columns + 4 * width)
-    tables = num_threads * 2 * 64 * 8 * num_clusters
-    chunks = num_threads * 2 * min(num_rows, CHUNK_ROWS) * (2 * num_columns + 2 * width + 16)
-    return sample + max(seeding, lists + max(tables, chunks))

@@ -5,10 +5,12 @@
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan
+from errai.abstraction.folder import MANIFEST_NAME
 from errai.abstraction.load import load_abstraction
 from errai.abstraction.protocol import CardAbstraction, buckets_on_board, verify_abstraction
 from errai.abstraction.public.abstraction import PublicAbstraction
@@ -25,15 +27,87 @@ from errai.abstraction.public.clusters import (
     transition_table,
     verify_clusters,
 )
+from errai.abstraction.public.cost import memory_needed, table_bytes
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rules import PokerRules
-from errai.memory import format_bytes, free_disk, num_cores
+from errai.games.rounds import round_name
+from errai.memory import format_bytes, free_disk, num_cores, verify_memory
+from errai.workers import verified_threads
 
 DEFAULT_PUBLIC_CLUSTERS = 60
 DEFAULT_RESTARTS = 10
 
 Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class PublicPlan:
+    """A public abstraction that can be built: everything was verified, and nothing is computed yet.
+
+    Attributes:
+        base: an abstraction whose buckets tell boards apart.
+        out: folder to save it in; None for nowhere.
+        public_clusters: clusters of public boards.
+        buckets: of a cluster in each round from the special one on.
+        special_round: the round whose boards are clustered, from 0.
+        features: the plan of the features that are needed.
+        seed: of everything random.
+        restarts: starts of the public clustering.
+        num_threads: all cores without it.
+    """
+
+    base: CardAbstraction
+    out: Path | None
+    public_clusters: int
+    buckets: tuple[int, ...]
+    special_round: int
+    features: FeaturePlan
+    seed: int
+    restarts: int
+    num_threads: int | None
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of all tables, in memory and on disk."""
+        return sum(table_bytes(self.features, self.special_round, self.public_clusters, self.buckets))
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how many bytes of memory the build takes at most, tables included, features aside."""
+        return memory_needed(
+            self.features,
+            self.special_round,
+            self.public_clusters,
+            self.buckets,
+            self.base.num_buckets(self.special_round),
+            verified_threads(self.num_threads),
+        )
+
+    def build(
+        self, report: Report | None = None, clustered: Callable[[PublicClusters], None] | None = None
+    ) -> PublicAbstraction:
+        """Build it, and the features where the cache has none; arguments as for `abstract_public`."""
+        features = build_features(self.features, self.num_threads, report)
+        boards = cluster_boards(
+            self.base,
+            self.public_clusters,
+            self.special_round,
+            seed=self.seed,
+            restarts=self.restarts,
+            num_threads=self.num_threads,
+        )
+        if clustered is not None:
+            clustered(boards)
+        return build_public_abstraction(
+            features,
+            boards,
+            special_round=self.special_round,
+            buckets=self.buckets,
+            seed=self.seed,
+            out=self.out,
+            num_threads=self.num_threads,
+            report=None if report is None else lambda done, total: report("private buckets", done, total),
+        )
 
 
 def abstract_public(
@@ -52,6 +126,8 @@ def abstract_public(
 ) -> PublicAbstraction:
     """Build Tartanian7's hierarchical abstraction, and the features that it needs where the cache has none.
 
+    What cannot be built, or does not fit into the memory or on the disk, is refused before any work.
+
     Args:
         base: an abstraction whose buckets tell boards apart, or the folder of a saved one.
         out: folder to save it in, cluster by cluster; what an interrupted build of the same left is used.
@@ -65,6 +141,33 @@ def abstract_public(
         report: called with what is being done, steps done and steps in all.
         clustered: called with the clusters of public boards as soon as they are known.
     """
+    plan = plan_public(
+        base,
+        out,
+        public_clusters=public_clusters,
+        buckets=buckets,
+        special_round=special_round,
+        clusters=clusters,
+        seed=seed,
+        restarts=restarts,
+        num_threads=num_threads,
+    )
+    return plan.build(report, clustered)
+
+
+def plan_public(
+    base: CardAbstraction | str | Path,
+    out: str | Path | None = None,
+    *,
+    public_clusters: int = DEFAULT_PUBLIC_CLUSTERS,
+    buckets: int | Sequence[int] = DEFAULT_BUCKETS,
+    special_round: int = 1,
+    clusters: int | None = None,
+    seed: int = 0,
+    restarts: int = DEFAULT_RESTARTS,
+    num_threads: int | None = None,
+) -> PublicPlan:
+    """Verify what is to be built, and that it has room; arguments as for `abstract_public`."""
     found = load_abstraction(base) if isinstance(base, str | Path) else base
     if isinstance(found, PublicAbstraction):
         raise UsageError(
@@ -74,25 +177,16 @@ def abstract_public(
     rules = found.game
     counts = verified_buckets(rules, special_round, buckets)
     verify_clusters(Deals(rules).num_boards(special_round), public_clusters, seed, restarts)
-    plan = FeaturePlan.of(rules, clusters, NEEDED_FEATURES)
-    if out is not None:
-        _verify_disk(Path(out), rules, special_round)
-    features = build_features(plan, num_threads, report)
-    boards = cluster_boards(
-        found, public_clusters, special_round, seed=seed, restarts=restarts, num_threads=num_threads
+    features = FeaturePlan.of(rules, clusters, NEEDED_FEATURES)
+    folder = Path(out) if out is not None else None
+    plan = PublicPlan(
+        found, folder, public_clusters, counts, special_round, features, seed, restarts, num_threads
     )
-    if clustered is not None:
-        clustered(boards)
-    return build_public_abstraction(
-        features,
-        boards,
-        special_round=special_round,
-        buckets=counts,
-        seed=seed,
-        out=out,
-        num_threads=num_threads,
-        report=None if report is None else lambda done, total: report("private buckets", done, total),
-    )
+    what = f"building a public abstraction of {round_name(rules, special_round)} of {rules.name}"
+    verify_memory(plan.memory_bytes, what)
+    if folder is not None:
+        _verify_folder(folder, plan.table_bytes)
+    return plan
 
 
 def cluster_boards(
@@ -115,11 +209,13 @@ def cluster_boards(
     return cluster_public_boards(differences, public_clusters, seed=seed, restarts=restarts)
 
 
-def _verify_disk(folder: Path, rules: PokerRules, special_round: int) -> None:
-    """Refuse what the disk cannot hold: a number of 2 bytes for each board, later card and hand."""
-    num_boards, num_hands = Deals(rules).num_boards(special_round), rules.num_hands()
-    needed, free = 2 * num_boards * num_hands * (1 + rules.deck.size), free_disk(folder)
-    if needed > free:
+def _verify_folder(folder: Path, num_bytes: int) -> None:
+    """Refuse a folder that holds an abstraction, or whose disk cannot hold this one."""
+    if (folder / MANIFEST_NAME).exists():
+        raise UsageError(f"'{folder}' holds an abstraction already: choose another folder")
+    free = free_disk(folder)
+    if num_bytes > free:
         raise UsageError(
-            f"the tables in '{folder}' need {format_bytes(needed)} of disk, and {format_bytes(free)} are free"
+            f"the tables in '{folder}' need {format_bytes(num_bytes)} of disk, and {format_bytes(free)} "
+            "are free"
         )
