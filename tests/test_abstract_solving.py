@@ -116,7 +116,7 @@ def test_cards_and_rounds_that_leduc_does_not_have() -> None:
     with pytest.raises(UsageError, match=r"round 2 .*'leduc'"):
         abstraction.num_buckets(2)
     with pytest.raises(
-        UsageError, match=r"expected 2 cards in each row in round 1 of 'leduc', not .* \(1, 3\)"
+        UsageError, match=r"expected 2 cards in each row in round 2 of leduc, not .* \(1, 3\)"
     ):
         abstraction.buckets(np.zeros((1, 3), dtype=np.uint8), 1)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round of 'leduc'"):

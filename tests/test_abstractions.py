@@ -109,7 +109,7 @@ def test_nesting_is_that_of_the_thesis() -> None:
         ("IR-XX-KO 169-9-9-9", "unknown method 'XX': expected one of C, HS, PHS, KE, KO, PA"),
         (
             "IR-KE-KO 169-2000000-9-9",
-            "in flop of 'limit-holdem' must be 1 to 1,286,792, the number of its hands, not 2,000,000",
+            "on the flop of limit-holdem must be 1 to 1,286,792, the number of its hands, not 2,000,000",
         ),
         ("IR-KE-KO 169-0-9-9", "of its hands, not 0"),
         ("IR-KE-KO 169-9-9", "expected 4 sizes, one for each round of 'limit-holdem', not 3 as in '169-9-9'"),
@@ -123,7 +123,7 @@ def test_nesting_is_that_of_the_thesis() -> None:
         ("PIII-KE-KO 9-9-9-9", "the first round cannot recall"),
         ("IR-KE-KO 169-99999999999-9-9", "the size '99999999999' must be at most 2,147,483,647"),
         ("IR-PHS 169-2147483647-5-5", "must be 1 to 1,286,792, the number of its hands, not 2,147,483,647"),
-        ("PR-PHS 169-5-2147483647-5", "in turn of 'limit-holdem' must be 1 to 55,190,538, the number"),
+        ("PR-PHS 169-5-2147483647-5", "on the turn of limit-holdem must be 1 to 55,190,538, the number"),
         (
             f"IR-PHS 169-{'9' * 5000}-5-5",
             f"the size '{'9' * 30}... (5,000 characters)' must be at most 2,147,483,647",

@@ -143,7 +143,7 @@ BAD = [
     (["size", "leduc", "--buckets", "IR-XX 2-4"], "'XX'"),
     (["size", "leduc", "--buckets", "IR-HS 2-4 / PR-HS 2-2"], "'IR-HS 2-4 / PR-HS 2-2'"),
     (["size", "leduc", "--buckets", "4-4"], "4 buckets in round 1"),
-    (["size", "limit-holdem", "--buckets", "PR 169-9000-9-9"], "in flop"),
+    (["size", "limit-holdem", "--buckets", "PR 169-9000-9-9"], "buckets on the flop"),
     (["size", "bluff-1-1", "--buckets", "5"], "'bluff-1-1'"),
     # Games
     (["size", "holdem-5-1"], "holdem-5-1"),
@@ -268,15 +268,15 @@ BAD = [
     (["abstract", "public", "abstraction", "--round", "9"], "unknown round '9' of 'leduc'"),
     (
         ["abstract", "public", "abstraction", "--round", "1"],
-        "--round must deal public cards, and round 1 of 'leduc' deals none.",
+        "the round whose boards are clustered must deal public cards, and round 1 of leduc deals none.",
     ),
     (
         ["abstract", "public", "abstraction", "--public", "14"],
-        "--public must be between 1 and 3, the boards of round 2, not 14.",
+        "the number of public clusters must be 1 to 3, one for each board, not 14.",
     ),
     (
         ["abstract", "public", "abstraction", "--public", "2", "--buckets", "5-5"],
-        "--buckets must be one number or 1, one a round from round 2 on, not 2.",
+        "must be one number of 1 to 65,535, or 1, one a round from round 2 on, not 5, 5.",
     ),
     *(
         (["abstract", "public", "abstraction", "--buckets", text], f"such as '500-400-300', not '{text}'.")

@@ -35,6 +35,10 @@ def test_public_clusters_and_their_buckets(home: Path, run_errai: RunErrai) -> N
         "abstract", "public", str(home / "base"), "--public", "4", "--buckets", "20-30", "--out", out
     )
     assert status == 0
+    assert text.startswith(
+        f"PUBLIC4-KE-KO 13-20-30 of rhode-island, in {out}\n"
+        "tables: 3.1 KiB of memory and disk; to build them about "
+    )
     assert "13 public boards of round 2 of rhode-island in 4 clusters, by the 40 buckets" in text
     assert "PUBLIC4-KE-KO 13-20-30" in text
     found = errai.load_abstraction(out)
@@ -132,6 +136,4 @@ def test_refused_before_anything_is_built(
     assert not (tmp_path / "cache").exists()
     status, out, error = run_errai("abstract", "public", base, "--public", "3", "--out", str(home / "base"))
     assert (status, out) == (2, "")
-    assert (
-        error == f"errai: '{home / 'base'}' holds an abstraction already: --out must name another folder.\n"
-    )
+    assert error == f"errai: '{home / 'base'}' holds an abstraction already: choose another folder.\n"

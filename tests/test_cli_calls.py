@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from naive import WITHOUT_JIT
 
 from errai.abstraction.build import abstract
 from errai.abstraction.options import BuildOptions
-from errai.cli.abstract_public import _verify_wanted
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -255,31 +253,6 @@ def test_public_clusters_start_as_often_as_asked(
     command = ["abstract", "public", "base", "--public", "2", "--restarts", str(restarts), "--seed", "6"]
     assert run_errai(*command)[0] == 2
     assert recorder.options == {"seed": 6, "restarts": restarts}
-
-
-@pytest.mark.parametrize("sizes", [(5, 5), (5, 5, 5, 5)])
-def test_public_buckets_are_one_number_or_one_a_round(sizes: tuple[int, ...], tmp_path: Path) -> None:
-    rules = load_game("limit-holdem")
-    assert isinstance(rules, PokerRules)
-    base: Any = SimpleNamespace(game=rules)
-    with pytest.raises(UsageError) as refused:
-        _verify_wanted(base, 1, 60, sizes, tmp_path)
-    assert str(refused.value) == (
-        f"--buckets must be one number or 3, one a round from flop on, not {len(sizes)}"
-    )
-
-
-def test_public_needs_two_bytes_for_each_board_later_card_and_hand(
-    run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needed = 2 * 3 * 6 * (1 + 6)
-    monkeypatch.setattr("errai.memory.free_disk", lambda folder: needed - 1)
-    status, out, err = run_errai("abstract", "public", "base", "--public", "2", "--out", "new")
-    assert (status, out) == (2, "")
-    assert err == (
-        f"errai: not enough disk for the tables in 'new': {needed} bytes are needed, "
-        f"{needed - 1} bytes are free.\n"
-    )
 
 
 def test_compare(run_errai: RunErrai, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def test_what_cannot_be_abstracted() -> None:
     with pytest.raises(UsageError, match="expected a game, its name or the path of its file, not 5"):
         errai.abstraction_from_function(5, pairs_and_kings)  # type: ignore[arg-type]
     with pytest.raises(
-        UsageError, match=r"turn of 'limit-holdem' has 55,190,538 canonical deals: .* 5,000,000"
+        UsageError, match=r"the turn of limit-holdem has 55,190,538 canonical deals: .* 5,000,000"
     ):
         errai.abstraction_from_function("limit-holdem", never_asked, check_suits=False)
     mine = errai.abstraction_from_function("leduc", pairs_and_kings)
@@ -226,8 +226,8 @@ def test_a_public_abstraction_by_one_call(tmp_path: Path, monkeypatch: pytest.Mo
         ({"seed": -1}, "seed must be 0 or more, not -1"),
         ({"restarts": 0}, "restarts must be 1 or more, not 0"),
         ({"public_clusters": 10}, "the number of public clusters must be 1 to 3, one for each board, not 10"),
-        ({"buckets": 0}, "must be 1 numbers from 1 to 65535, not 0"),
-        ({"special_round": 0}, "must be one of 'leduc' that deals public cards, not 0"),
+        ({"buckets": 0}, "must be one number of 1 to 65,535, or 1, one a round from round 2 on, not 0"),
+        ({"special_round": 0}, "must deal public cards, and round 1 of leduc deals none"),
     ],
 )
 def test_public_refusals_come_before_any_work(
@@ -256,7 +256,8 @@ def test_a_public_abstraction_tells_what_it_takes_and_is_refused_without_room(
     with pytest.raises(UsageError) as refused:
         errai.abstract_public(base, tmp_path / "public", **options)
     assert str(refused.value) == (
-        "building a public abstraction of round 2 of rhode-island needs 49.5 MiB of memory, and 49.5 MiB are free"
+        "building a public abstraction of round 2 of rhode-island needs 49.5 MiB of memory, "
+        "and 49.5 MiB are free"
     )
     monkeypatch.setattr("errai.abstraction.public.abstract.free_disk", lambda folder: plan.table_bytes - 1)
     monkeypatch.setattr("errai.memory.available_memory", lambda: needed)
@@ -274,7 +275,7 @@ def test_memory_of_a_public_abstractions_clusters(num_threads: int) -> None:
     base = errai.abstraction_from_function("rhode-island", lambda hand, board, r: 0, "one", check_suits=False)
     plan = plan_public(base, public_clusters=4, buckets=(5, 30), clusters=4, num_threads=num_threads)
     assert plan.features.classes.size(1) == 325
-    # Places, then numbers, weights, labels and the list to draw from of 325 classes, and 51 open hands a board.
+    # Places; 51 open hands a board; numbers, weights, labels and the list to draw from of 325 classes.
     second = 9 * 10 * 52 + max(49 * 10 * 51, 8 * 10 * 51 + 28 * 325 + bytes_to_train(NUM_BINS, 325, 5, 1))
     # All 51 ends of each board with 50 hands of 4 columns of 2 bytes.
     rows = 10 * 51 * 50

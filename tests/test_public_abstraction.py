@@ -380,10 +380,17 @@ def test_the_manifest_says_what_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"buckets": 0}, "must be 3 numbers from 1 to 65535, not 0, 0, 0"),
-        ({"buckets": (5, 5)}, "must be 3 numbers from 1 to 65535, not 5, 5"),
-        ({"special_round": 0}, "must be one of 'holdem-16' that deals public cards, not 0"),
-        ({"special_round": 2}, "boards of turn of 'holdem-16', not of"),
+        (
+            {"buckets": 0},
+            "must be one number of 1 to 65,535, or 3, one a round from the flop on, not 0, 0, 0",
+        ),
+        (
+            {"buckets": (5, 5)},
+            "must be one number of 1 to 65,535, or 3, one a round from the flop on, not 5, 5",
+        ),
+        ({"special_round": 4}, "special_round must be 0 to 3 in 'holdem-16', not 4"),
+        ({"special_round": 0}, "must deal public cards, and the preflop round of holdem-16 deals none"),
+        ({"special_round": 2}, "boards of the turn of holdem-16, not of"),
         ({"only": [9]}, "the cluster must be 0 to 3, not 9"),
         ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
         ({"seed": -1}, "seed must be 0 or more, not -1"),

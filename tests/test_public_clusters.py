@@ -323,7 +323,7 @@ def test_bad_clusterings_are_refused(options, sentence):
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(UsageError, match="round 1 of 'rhode-island' has no boards to cluster"):
+    with pytest.raises(UsageError, match="round 1 of rhode-island has no boards to cluster"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 0)
     with pytest.raises(UsageError, match="the round must be 0 to 2 in 'rhode-island', not 3"):
         transition_table(lambda board: np.zeros(52, dtype=np.int32), deals("rhode-island"), 3)
@@ -336,7 +336,7 @@ def test_bad_tables_are_refused():
             lambda board: np.where(np.arange(52) == board[0], -1, 4), deals("rhode-island"), 1, num_buckets=4
         )
     with pytest.raises(
-        UsageError, match=r"expected 9 buckets, one for each class of round 1 of 'leduc', not .* \(5,\)"
+        UsageError, match=r"expected 9 buckets, one for each class of round 2 of leduc, not .* \(5,\)"
     ):
         buckets_of_classes(np.zeros(5, dtype=np.int32), deals("leduc"), 1)
     with pytest.raises(UsageError, match="equal sums of 1 to 65535 private hands, not 3 to 4"):

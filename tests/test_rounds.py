@@ -4,7 +4,7 @@ import pytest
 
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
-from errai.games.rounds import find_round, round_name, street_name
+from errai.games.rounds import find_round, in_round, round_name, round_of_game, street_name
 from errai.games.rules import PokerRules
 
 
@@ -30,6 +30,24 @@ def test_names_and_back(game: str, names: list[str]) -> None:
     assert [find_round(rules, f" {name.upper()} ") for name in names] == list(range(len(names)))
     assert [find_round(rules, str(r + 1)) for r in range(len(names))] == list(range(len(names)))
     assert [street_name(rules, r) or f"round {r + 1}" for r in range(len(names))] == names
+
+
+def test_names_in_sentences() -> None:
+    holdem, leduc = rules_of("limit-holdem"), rules_of("leduc")
+    assert [round_of_game(holdem, r) for r in range(4)] == [
+        "the preflop round of limit-holdem",
+        "the flop of limit-holdem",
+        "the turn of limit-holdem",
+        "the river of limit-holdem",
+    ]
+    assert [in_round(holdem, r) for r in range(4)] == [
+        "in the preflop round",
+        "on the flop",
+        "on the turn",
+        "on the river",
+    ]
+    assert [round_of_game(leduc, r) for r in range(2)] == ["round 1 of leduc", "round 2 of leduc"]
+    assert [in_round(leduc, r) for r in range(2)] == ["in round 1", "in round 2"]
 
 
 @pytest.mark.parametrize("text", ["", "0", "5", "-1", "(flop)", "show", "round 1"])

@@ -35,7 +35,7 @@ from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import in_round
 from errai.games.rules import PokerRules
 
 MOST_BOARDS = 2_000
@@ -217,7 +217,7 @@ def members(
     rules = abstraction.game
     if not 0 <= bucket < num_buckets:
         raise UsageError(
-            f"bucket {bucket} does not exist in {round_name(rules, r)} of '{abstraction.name}': "
+            f"bucket {bucket} does not exist {in_round(rules, r)} of '{abstraction.name}': "
             f"it must be 0 to {num_buckets - 1:,}"
         )
     classes, deals = HandClasses(rules), Deals(rules)

@@ -24,7 +24,7 @@ from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.catalogue import Game, load_card_game
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import round_of_game
 from errai.games.rules import PokerRules
 
 ChooseBucket = Callable[[str, str, int], int]
@@ -115,7 +115,7 @@ def abstraction_from_function(
 
 def _verify_number(rules: PokerRules, deals: Deals, r: int, check_suits: bool) -> None:
     """Refuse a round with more deals than a function can be asked for."""
-    where = f"{round_name(rules, r)} of '{rules.name}'"
+    where = round_of_game(rules, r)
     if (num_rows := deals.num_rows(r)) > MAX_DEALS_TO_ASK:
         raise UsageError(
             f"{where} has {num_rows:,} canonical deals: a function can be asked for at most "

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from errai.abstraction.features.hands import HandClasses
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
+from errai.games.rounds import in_round
 from errai.games.rules import PokerRules
 
 NO_BUCKET = -1
@@ -102,6 +103,6 @@ def verify_cards(cards: npt.NDArray[np.uint8], classes: HandClasses, round_index
     expected = classes.rules.num_hole_cards + classes.num_board_cards(round_index)
     if cards.ndim != 2 or cards.shape[1] != expected:
         raise UsageError(
-            f"expected {expected} cards in each row in round {round_index} of '{classes.rules.name}', "
-            f"not an array of shape {cards.shape}"
+            f"expected {expected} cards in each row {in_round(classes.rules, round_index)} of "
+            f"{classes.rules.name}, not an array of shape {cards.shape}"
         )

@@ -20,7 +20,7 @@ from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import Method, RoundMethod, RoundRecipe, verify_recall
 from errai.errors import UsageError, shortened
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import in_round
 from errai.games.rules import PokerRules
 
 NESTING_RATIO = 2.5
@@ -255,6 +255,6 @@ def _verify_size(num_buckets: int, recall: bool, r: int, classes: HandClasses, d
     most = min(deals.num_rows(r) if recall else classes.size(r), MAX_BUCKETS)
     if not 1 <= num_buckets <= most:
         raise UsageError(
-            f"the number of buckets in {round_name(classes.rules, r)} of '{classes.rules.name}' must be "
-            f"1 to {most:,}, the number of its hands, not {num_buckets:,}"
+            f"the number of buckets {in_round(classes.rules, r)} of {classes.rules.name} must be 1 to "
+            f"{most:,}, the number of its hands, not {num_buckets:,}"
         )

@@ -11,10 +11,10 @@ from errai.cli.abstract_build import Clusters, build_features_told, folder_name
 from errai.cli.options import Json, Out, Refusal, Seed, Threads, given_command, whole_option
 from errai.cli.output import format_seconds, print_json, print_table, round_keys
 from errai.cli.progress import Progress
-from errai.errors import UsageError, shortened
+from errai.errors import shortened
 
 if TYPE_CHECKING:
-    from errai.abstraction.abstraction import Abstraction
+    from errai.abstraction.protocol import CardAbstraction
     from errai.abstraction.public.abstract import PublicPlan
     from errai.abstraction.public.abstraction import PublicAbstraction
     from errai.abstraction.public.clusters import PublicClusters
@@ -92,21 +92,15 @@ def public_command(
 
     Boards are clustered first, and the players never forget the cluster of the public board.
     """
-    from errai.abstraction.abstraction import Abstraction
     from errai.abstraction.load import load_abstraction
     from errai.abstraction.public.abstract import plan_public
     from errai.games.rounds import find_round
 
     sizes = bucket_sizes(buckets)
     found = load_abstraction(base)
-    if not isinstance(found, Abstraction):
-        raise UsageError(
-            f"expected an abstraction of 'errai abstract build': '{base}' is a public one itself"
-        )
     r = find_round(found.game, special_round)
     name = f"PUBLIC{public}-KE-KO {'-'.join(map(str, sizes))}"
     folder = Path(out if out is not None else folder_name(name))
-    _verify_wanted(found, r, public, sizes, folder)
     plan = plan_public(
         found,
         folder,
@@ -119,7 +113,7 @@ def public_command(
         num_threads=threads,
     )
     if not json:
-        _print_plan(plan, name, folder)
+        _print_plan(plan, folder)
     command = given_command(context)
     build_features_told(plan.features, threads, json, command)
     with Progress(f"clusters that are done stay in {folder}; go on with: {command}") as progress:
@@ -136,43 +130,11 @@ def public_command(
         _print_built(built, folder, seed)
 
 
-def _verify_wanted(base: "Abstraction", r: int, public: int, sizes: tuple[int, ...], folder: Path) -> None:
-    """Refuse what cannot be built or kept, before anything is."""
-    from errai.abstraction.folder import MANIFEST_NAME
-    from errai.games.deals import Deals
-    from errai.games.rounds import round_name
-    from errai.memory import format_bytes, free_disk
-
-    game, where = base.game, round_name(base.game, r)
-    if game.num_board_cards[r] == 0:
-        raise UsageError(f"--round must deal public cards, and {where} of '{game.name}' deals none")
-    num_boards = Deals(game).num_boards(r)
-    if public > num_boards:
-        raise UsageError(
-            f"--public must be between 1 and {num_boards:,}, the boards of {where}, not {public:,}"
-        )
-    if len(sizes) not in (1, game.num_rounds - r):
-        raise UsageError(
-            f"--buckets must be one number or {game.num_rounds - r}, one a round from {where} on, "
-            f"not {len(sizes)}"
-        )
-    if (folder / MANIFEST_NAME).exists():
-        raise UsageError(f"'{folder}' holds an abstraction already: --out must name another folder")
-    # A number of 2 bytes for each board, later card and hand.
-    needed = 2 * num_boards * len(base.classes.hands) * (1 + game.deck.size)
-    free = free_disk(folder)
-    if needed > free:
-        raise UsageError(
-            f"not enough disk for the tables in '{folder}': {format_bytes(needed)} are needed, "
-            f"{format_bytes(free)} are free"
-        )
-
-
-def _print_plan(plan: "PublicPlan", name: str, folder: Path) -> None:
+def _print_plan(plan: "PublicPlan", folder: Path) -> None:
     """Print what the build takes before it is begun."""
     from errai.memory import format_bytes
 
-    print(f"{name} of {plan.base.game.name}, in {folder}")
+    print(f"{plan.name} of {plan.base.game.name}, in {folder}")
     print(
         f"tables: {format_bytes(plan.table_bytes)} of memory and disk; to build them about "
         f"{format_bytes(plan.memory_bytes)} of memory",
@@ -205,12 +167,12 @@ def _as_json(built: PublicBuild, folder: Path, seed: int) -> dict[str, Any]:
     }
 
 
-def _print_clusters(base: "Abstraction", built: PublicBuild, r: int) -> None:
-    from errai.games.rounds import round_name
+def _print_clusters(base: "CardAbstraction", built: PublicBuild, r: int) -> None:
+    from errai.games.rounds import round_of_game
 
     boards, sizes = built.boards, sorted(built.boards.sizes.tolist())
     print(
-        f"{len(boards.cluster_of_board):,} public boards of {round_name(base.game, r)} of {base.game.name} "
+        f"{len(boards.cluster_of_board):,} public boards of {round_of_game(base.game, r)} "
         f"in {boards.num_clusters} clusters, by the {base.num_buckets(r):,} buckets of {base.name}"
     )
     print(

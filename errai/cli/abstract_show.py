@@ -84,7 +84,7 @@ def _show_bucket(
     found: "CardAbstraction", text: str, player: int, limit: int, plot: str | None, json: bool, seed: int
 ) -> None:
     from errai.abstraction.describe import features_of, members, profile
-    from errai.games.rounds import round_name
+    from errai.games.rounds import the_round
 
     r, bucket = _parse_bucket(found, text)
     features = features_of(found)
@@ -92,7 +92,7 @@ def _show_bucket(
     mean = profile(features, r, hands.classes, hands.deals) if features is not None and len(hands) else None
     shown = _listed(found, features, hands, r, limit)
     num_deals = int(hands.deals.sum()) if hands.deals is not None else None
-    title = f"bucket {bucket} of {round_name(found.game, r)}, {found.name}"
+    title = f"bucket {bucket} of {the_round(found.game, r)}, {found.name}"
     if plot is not None:
         _plot({"mean of the bucket": mean}, plot, title)
     if json:
@@ -181,7 +181,7 @@ def _show_hand(
 
     from errai.abstraction.describe import features_of, members, profile
     from errai.abstraction.features.hands import HandClasses
-    from errai.games.rounds import round_name, street_name
+    from errai.games.rounds import in_round, street_name
 
     hole, public = found.game.parse_deal(hand, board)
     cards = np.array([hole + public], dtype=np.uint8)
@@ -196,7 +196,7 @@ def _show_hand(
         if len(others):  # a sample need not have met a small bucket
             profiles["mean of its bucket"] = profile(features, r, others.classes, others.deals)
     name = hand + (f" on {board}" if board else "")
-    title = f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} in {round_name(found.game, r)}"
+    title = f"{name}: bucket {bucket} of {found.num_buckets(r, player):,} {in_round(found.game, r)}"
     if plot is not None:
         _plot(profiles, plot, f"{title}, {found.name}")
     if json:

@@ -30,6 +30,30 @@ def round_name(rules: PokerRules, round_index: int) -> str:
     return street_name(rules, round_index) or f"round {round_index + 1}"
 
 
+def the_round(rules: PokerRules, round_index: int) -> str:
+    """Name a round in a sentence: the flop, the preflop round, round 2."""
+    street = street_name(rules, round_index)
+    if street is None:
+        return round_name(rules, round_index)
+    return f"the {street}" if rules.num_board_cards_by(round_index) else f"the {street} round"
+
+
+def in_round(rules: PokerRules, round_index: int) -> str:
+    """Say where something happens: on the flop, in the preflop round, in round 2."""
+    is_on_board = street_name(rules, round_index) is not None and rules.num_board_cards_by(round_index) > 0
+    return f"{'on' if is_on_board else 'in'} {the_round(rules, round_index)}"
+
+
+def round_of_game(rules: PokerRules, round_index: int) -> str:
+    """Name a round of a game in a sentence.
+
+    >>> from errai.games.catalogue import load_game
+    >>> round_of_game(load_game("limit-holdem"), 1), round_of_game(load_game("leduc"), 1)
+    ('the flop of limit-holdem', 'round 2 of leduc')
+    """
+    return f"{the_round(rules, round_index)} of {rules.name}"
+
+
 def find_round(rules: PokerRules, text: str) -> int:
     """Return the index of the round that a street such as `flop` or a number from 1 names."""
     wanted = text.strip().lower()

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from errai.cards.deck import format_cards
 from errai.errors import UsageError
 from errai.games.deals import Deals
+from errai.games.rounds import round_of_game
 from errai.games.rules import PokerRules
 from errai.strategy.information_sets import action_names, normalised
 from errai.strategy.strategy import Strategy, find_node
@@ -63,7 +64,7 @@ def strategy_tables(strategy: Strategy, betting: str = "", board: str = "") -> I
     boards = strategy.tree.cells.boards[round_index]
     if len(boards) > MAX_BOARDS:
         raise UsageError(
-            f"round {round_index + 1} of '{game.name}' has {len(boards):,} boards: "
+            f"{round_of_game(game, round_index)} has {len(boards):,} boards: "
             f"expected the {num_cards} cards of one"
         )
     for one in boards:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from errai.abstraction.protocol import AbstractionPair
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import round_of_game
 from errai.tables.layout import Floats
 from errai.tree.buckets import bucketed_rounds
 from errai.tree.walk import WalkTree
@@ -61,7 +61,7 @@ def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -
                 rows[q, r] = deals.num_rows(r)
             else:
                 raise UsageError(
-                    f"{round_name(deals.rules, r)} of '{deals.rules.name}' has {deals.num_rows(r):,} "
+                    f"{round_of_game(deals.rules, r)} has {deals.num_rows(r):,} "
                     f"hands at {deals.num_boards(r):,} boards: it must have buckets where the hands of the "
                     "game do not fit into memory"
                 )

@@ -13,7 +13,7 @@ from errai.errors import UsageError, shortened
 from errai.games.bluff import BluffRules, rolls
 from errai.games.catalogue import Game
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import in_round, round_name
 from errai.games.rules import PokerRules
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import RoundCount, TreePlan
@@ -182,8 +182,7 @@ def game_size(game: Game, menu: BetMenu | None = None, buckets: str | None = Non
         rows = deals.num_rows(r)
         if by_round is not None and by_round[r] > rows:
             raise UsageError(
-                f"{by_round[r]} buckets in {round_name(game, r)} are too many: "
-                f"it has {rows:,} canonical hands"
+                f"{by_round[r]} buckets {in_round(game, r)} are too many: it has {rows:,} canonical hands"
             )
         rounds.append(
             RoundSize(

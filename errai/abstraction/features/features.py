@@ -41,6 +41,7 @@ from errai.cards import _evaluator
 from errai.cards.evaluator import evaluate_three_card, evaluator_tables
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
+from errai.games.rounds import round_of_game
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root
 
@@ -288,7 +289,7 @@ class Features:
         """Return the cumulative histograms of a round before the last: uint[N, 50]."""
         if round_index == self.plan.last_round:
             raise UsageError(
-                f"round {round_index} of '{self.plan.rules.name}' is the last, where a hand has one strength "
+                f"{round_of_game(self.plan.rules, round_index)} is the last, where a hand has one strength "
                 "and no histogram"
             )
         return self._array(f"{HISTOGRAMS}-{round_index}")

@@ -30,7 +30,7 @@ from errai.abstraction.population import Population, all_deals, sampled_deals
 from errai.abstraction.round_buckets import ClassTable, DealTable, RefinedStrength, RoundBuckets
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import round_of_game
 
 MAX_DEALS_IN_A_TABLE = 100_000_000
 DEALS_SAMPLED_A_BUCKET = 20_000
@@ -335,7 +335,7 @@ def verify_recall(r: int, last_round: int, deals: Deals) -> None:
     """Refuse recall in a round before the last that has too many deals for a table."""
     if r != last_round and deals.num_rows(r) > MAX_DEALS_IN_A_TABLE:
         raise UsageError(
-            f"{round_name(deals.rules, r)} of '{deals.rules.name}' has {deals.num_rows(r):,} deals: "
+            f"{round_of_game(deals.rules, r)} has {deals.num_rows(r):,} deals: "
             f"a table with recall before the last round must have at most {MAX_DEALS_IN_A_TABLE:,}"
         )
 

@@ -13,7 +13,7 @@ from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.folder import MANIFEST_NAME
 from errai.abstraction.load import load_abstraction
 from errai.abstraction.protocol import CardAbstraction, buckets_on_board, verify_abstraction
-from errai.abstraction.public.abstraction import PublicAbstraction
+from errai.abstraction.public.abstraction import PublicAbstraction, public_name
 from errai.abstraction.public.build import (
     DEFAULT_BUCKETS,
     NEEDED_FEATURES,
@@ -30,7 +30,7 @@ from errai.abstraction.public.clusters import (
 from errai.abstraction.public.cost import memory_needed, table_bytes
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import round_of_game
 from errai.memory import format_bytes, free_disk, num_cores, verify_memory
 from errai.workers import verified_threads
 
@@ -65,6 +65,11 @@ class PublicPlan:
     seed: int
     restarts: int
     num_threads: int | None
+
+    @property
+    def name(self) -> str:
+        """What it will be called, such as `PUBLIC60-KE-KO 169-500-500-500`."""
+        return public_name(self.base.game, self.special_round, self.public_clusters, self.buckets)
 
     @property
     def table_bytes(self) -> int:
@@ -182,7 +187,7 @@ def plan_public(
     plan = PublicPlan(
         found, folder, public_clusters, counts, special_round, features, seed, restarts, num_threads
     )
-    what = f"building a public abstraction of {round_name(rules, special_round)} of {rules.name}"
+    what = f"building a public abstraction of {round_of_game(rules, special_round)}"
     verify_memory(plan.memory_bytes, what)
     if folder is not None:
         _verify_folder(folder, plan.table_bytes)

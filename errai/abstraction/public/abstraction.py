@@ -117,10 +117,16 @@ class PublicShape:
     @property
     def name(self) -> str:
         """Such as `PUBLIC60-KE-KO 169-500-500-500`, with the buckets of one cluster."""
-        classes = HandClasses(self.game)
-        first = [str(classes.size(r)) for r in range(self.special_round)]
-        counts = "-".join([*first, *map(str, self.buckets_per_cluster)])
-        return f"PUBLIC{self.num_clusters}-KE-KO {counts}"
+        return public_name(self.game, self.special_round, self.num_clusters, self.buckets_per_cluster)
+
+
+def public_name(
+    game: PokerRules, special_round: int, num_clusters: int, buckets_per_cluster: tuple[int, ...]
+) -> str:
+    """Return the name of a public abstraction; arguments as in `PublicShape`."""
+    classes = HandClasses(game)
+    counts = [*(classes.size(r) for r in range(special_round)), *buckets_per_cluster]
+    return f"PUBLIC{num_clusters}-KE-KO {'-'.join(map(str, counts))}"
 
 
 class PublicAbstraction:

@@ -40,7 +40,7 @@ from errai.abstraction.seeds import verify_seed
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import round_of_game, the_round
 from errai.games.rules import PokerRules
 from errai.workers import Progress, start_workers, verified_threads
 
@@ -103,8 +103,8 @@ def build_public_abstraction(
     num_boards = deals.num_boards(special_round)
     if len(clusters.cluster_of_board) != num_boards:
         raise UsageError(
-            f"expected clusters of the {num_boards} boards of {round_name(rules, special_round)} of "
-            f"'{rules.name}', not of {len(clusters.cluster_of_board)}"
+            f"expected clusters of the {num_boards} boards of {round_of_game(rules, special_round)}, "
+            f"not of {len(clusters.cluster_of_board)}"
         )
     wanted = range(clusters.num_clusters) if only is None else sorted(set(only))
     for number in wanted:
@@ -165,22 +165,28 @@ def _fingerprint(choices: _Choices, clusters: PublicClusters) -> str:
 
 def verified_buckets(rules: PokerRules, special_round: int, buckets: int | Sequence[int]) -> tuple[int, ...]:
     """Return the buckets of one cluster in each round from the special one on, or say what is wrong."""
-    if not 0 <= special_round < rules.num_rounds or rules.num_board_cards[special_round] == 0:
+    if not 0 <= special_round < rules.num_rounds:
         raise UsageError(
-            f"the special round must be one of '{rules.name}' that deals public cards, not {special_round}"
+            f"special_round must be 0 to {rules.num_rounds - 1} in '{rules.name}', not {special_round}"
+        )
+    where = the_round(rules, special_round)
+    if rules.num_board_cards[special_round] == 0:
+        raise UsageError(
+            "the round whose boards are clustered must deal public cards, and "
+            f"{round_of_game(rules, special_round)} deals none"
         )
     between = rules.num_board_cards[special_round + 1 : -1]
     if len(between) > 1 or (between and between[0] != 1):
         raise UsageError(
-            f"at most one public card may be dealt between {round_name(rules, special_round)} and the last: "
+            f"at most one public card may be dealt between {where} and the last: "
             f"'{rules.name}' deals {between}"
         )
     num_rounds = rules.num_rounds - special_round
     counts = (buckets,) * num_rounds if isinstance(buckets, int) else tuple(buckets)
     if len(counts) != num_rounds or not all(1 <= count <= BLOCKED for count in counts):
         raise UsageError(
-            f"the buckets of a cluster must be {num_rounds} numbers from 1 to {BLOCKED}, not "
-            f"{', '.join(map(str, counts))}"
+            f"the buckets of a cluster must be one number of 1 to {BLOCKED:,}, or {num_rounds}, one a round "
+            f"from {where} on, not {', '.join(map(str, counts))}"
         )
     return counts
 

@@ -55,7 +55,7 @@ from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rounds import round_name
+from errai.games.rounds import round_of_game
 from errai.workers import start_workers
 
 BucketsOnBoard = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.integer[Any]]]
@@ -114,8 +114,8 @@ def buckets_of_classes(
     classes = HandClasses(deals.rules)
     if bucket_of_class.shape != (classes.size(round_index),):
         raise UsageError(
-            f"expected {classes.size(round_index)} buckets, one for each class of round {round_index} of "
-            f"'{deals.rules.name}', not an array of shape {bucket_of_class.shape}"
+            f"expected {classes.size(round_index)} buckets, one for each class of "
+            f"{round_of_game(deals.rules, round_index)}, not an array of shape {bucket_of_class.shape}"
         )
 
     def buckets_on_board(board: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
@@ -347,7 +347,7 @@ def _public_boards(deals: Deals, round_index: int) -> npt.NDArray[np.uint8]:
         )
     if rules.num_board_cards[round_index] == 0:
         raise UsageError(
-            f"{round_name(rules, round_index)} of '{rules.name}' has no boards to cluster: "
+            f"{round_of_game(rules, round_index)} has no boards to cluster: "
             "expected one that deals public cards"
         )
     return deals.boards.cards(deals.board_round(round_index))
