@@ -17,11 +17,13 @@ from errai.abstraction.build import (
     table_bytes,
     verify_build,
 )
+from errai.abstraction.clustering.kmeans import cluster
 from errai.abstraction.clustering.percentile import nested_percentiles, percentile_buckets
 from errai.abstraction.clustering.potential_aware import cluster_potential
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.features.rows import HandRows
+from errai.abstraction.methods import clusters, potential
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import Method, RoundWork
 from errai.abstraction.methods.percentiles import numbers_a_hand
@@ -119,6 +121,43 @@ def test_options_that_are_not_used_change_no_bucket(features: dict[str, Features
                 assert np.array_equal(array, second.arrays[key])
 
 
+@pytest.mark.parametrize(
+    ("name", "r"), [("PR-KE-KO 3-2-2", 1), ("PR-KE-KO 3-2-2", 2), ("IPI-KE-PA-KE 3-4-30", 1)]
+)
+def test_with_recall_every_deal_counts_alike_in_the_distance(
+    features: dict[str, Features], monkeypatch: pytest.MonkeyPatch, name: str, r: int
+) -> None:
+    """Of all buckets before, however many deals each has: sums of costs over all deals, then the unit."""
+    some = features["rhode-island"]
+    calls: list[tuple[float, int]] = []
+
+    def listen(real):
+        def call(rows, weights, *arguments, **options):
+            calls.append((real(rows, weights, *arguments, **options).cost, int(weights.sum())))
+            return real(rows, weights, *arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(clusters, "cluster", listen(cluster))
+    monkeypatch.setattr(potential, "cluster_potential", listen(cluster_potential))
+    built = build_abstraction(parse_recipes(name, some.plan.rules), some, BuildOptions(restarts=1))
+    parts = calls[:3] if r == 1 else calls[3:]
+    deals = 52 * 51 if r == 1 else 52 * 51 * 50
+    assert len(parts) == (3 if r == 1 else 6)
+    assert sum(weight for _, weight in parts) == deals
+    assert len({weight for _, weight in parts}) > 1, "a mean over buckets would be another"
+    mean = sum(cost * weight for cost, weight in parts) / deals
+    # Hands beaten twice in a histogram, whose bins and total cancel in the last round's strength; the root of
+    # the mean square of OCHS.
+    if "PA" in name:
+        expected = mean / 98
+    elif r == 1:
+        expected = HandRows(some, 1, ochs=False).distance(mean)
+    else:
+        expected = mean**0.5 / 3500
+    assert built.statistics[0][r]["cost"] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("last", ["KE", "KO"])
 def test_potential_aware_distances_are_in_units_of_hand_strength(
     features: dict[str, Features], last: str
@@ -148,8 +187,6 @@ def test_all_parents_of_a_potential_aware_round_are_told(
     features: dict[str, Features], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With recall there is a clustering for each bucket before: mean cost, all distances, most steps."""
-    from errai.abstraction.methods import potential
-
     told = []
 
     def listen(*arguments, **options):

@@ -204,7 +204,7 @@ def _build_round(
     )
     work.report(0, 1)
     built = method.build(work)
-    return built, work.finish()
+    return built, work.finish(method)
 
 
 def fingerprint(recipes: Sequence[Recipe], plan: FeaturePlan, options: BuildOptions) -> str:

@@ -59,7 +59,7 @@ class EarthMover(RoundMethod):
             num_threads=effort.num_threads,
             report=work.report,
         )
-        work.clustered.append(_clustered(found, rows))
+        work.clustered.append(_clustered(found, weights))
         return found.labels
 
     def split(self, work: RoundWork, p: int, classes: Array, weights: Array) -> tuple[Array, Array | None]:
@@ -83,7 +83,7 @@ class EarthMover(RoundMethod):
             max_iterations=work.options.max_iterations,
             num_threads=num_threads,
         )
-        work.clustered.append(_clustered(found, rows))
+        work.clustered.append(_clustered(found, weights))
         labels = found.labels
         if len(chosen) < len(classes):
             labels = np.empty(len(classes), dtype=np.int32)
@@ -165,7 +165,11 @@ class OpponentClusters(EarthMover):
         return num_parents * (2 * num_buckets * plan.num_clusters + 8)
 
 
-def _clustered(found: Clustering, rows: HandRows) -> Clustered:
+def _clustered(found: Clustering, weights: Array) -> Clustered:
     return Clustered(
-        rows.distance(found.cost), found.num_distances, found.num_plain_distances, found.iterations
+        found.cost,
+        int(weights.sum(dtype=np.int64)),
+        found.num_distances,
+        found.num_plain_distances,
+        found.iterations,
     )

@@ -80,13 +80,16 @@ class Clustered:
     """What a clustering reports.
 
     Attributes:
-        cost: mean distance of a deal to the centre of its bucket, in units of hand strength.
+        cost: mean over all deals of the distance to the centre of their bucket, as `RoundMethod.distance`
+            takes it.
+        num_deals: that it stands for.
         num_distances: computed.
         num_plain_distances: that plain k-means would have computed.
         iterations: steps that moved centres.
     """
 
     cost: float
+    num_deals: int
     num_distances: int
     num_plain_distances: int
     iterations: int
@@ -148,13 +151,15 @@ class RoundWork:
         """Tell how far the round is."""
         self.tell(self.what, done, total)
 
-    def finish(self) -> dict[str, Any]:
-        """Return the statistics, those of all clusterings together."""
+    def finish(self, method: "RoundMethod") -> dict[str, Any]:
+        """Return the statistics, those of all clusterings together; every deal counts alike."""
         if self.clustered:
+            num_deals = sum(one.num_deals for one in self.clustered)
+            cost = sum(one.cost * (one.num_deals / num_deals) for one in self.clustered)
             computed = sum(one.num_distances for one in self.clustered)
             plain = sum(one.num_plain_distances for one in self.clustered)
             self.statistics |= {
-                "cost": float(np.mean([one.cost for one in self.clustered])),
+                "cost": method.distance(self, cost),
                 "share_saved": 1 - computed / plain,
                 "iterations": max(one.iterations for one in self.clustered),
             }
@@ -204,6 +209,10 @@ class RoundMethod(ABC):
     def rows(self, features: Features, r: int) -> HandRows:
         """Return the rows whose distances say how far hands and buckets of a round are from each other."""
         return HandRows(features, r, ochs=False)
+
+    def distance(self, work: RoundWork, cost: float) -> float:
+        """Turn the mean cost of a clustering into a distance in units of hand strength."""
+        return self.rows(work.features, work.r).distance(cost)
 
     @abstractmethod
     def labels(self, work: RoundWork) -> Array:

@@ -73,12 +73,22 @@ class PotentialAware(RoundMethod):
             num_threads=effort.num_threads,
             report=work.report,
         )
-        # The cost is a mean distance; of OCHS, `distance` expects a mean square.
-        cost = found.cost if ahead.metric is Metric.L1 else found.cost**2
         work.clustered.append(
-            Clustered(ahead.distance(cost), found.num_distances, found.num_plain_distances, found.iterations)
+            Clustered(
+                found.cost,
+                int(weights.sum(dtype=np.int64)),
+                found.num_distances,
+                found.num_plain_distances,
+                found.iterations,
+            )
         )
         return found.labels
+
+    def distance(self, work: RoundWork, cost: float) -> float:
+        """Turn a mean distance of the next round's rows into units of hand strength."""
+        ahead = work.ahead[0]
+        # Of OCHS, rows take a mean square.
+        return ahead.distance(cost if ahead.metric is Metric.L1 else cost**2)
 
     def labels_bytes(
         self, plan: FeaturePlan, r: int, recipe: RoundRecipe, num_next: int, options: BuildOptions
