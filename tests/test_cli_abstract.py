@@ -61,8 +61,36 @@ def test_features(run_errai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         "abstract", "features", "leduc", "--clusters", "2", "--json", "--threads", "1"
     )
     assert json.loads(out)["built"]
-    assert err.startswith("features of leduc: ")
+    # OCHS against 2 clusters and these clusters are missing, (3 + 9) x 2 + 3 numbers of 2 bytes, and nothing
+    # else of what does not depend on them.
+    kept = 432 - 2 * (3 * (3 + 9) + 3)
+    assert err.startswith(
+        f"features of leduc: 54 bytes of disk in {plan.folder} besides {kept} bytes in the cache already, "
+        "about "
+    )
     assert FeaturePlan(load_game("leduc"), 2).is_complete()
+    status, out, err = run_errai("abstract", "features", "leduc")
+    assert out == (
+        f"features of leduc: in the cache already, 432 bytes in {plan.folder}\n"
+        "next: errai abstract build NAME, such as 'IR-KE-KO 169-200-200-200'\n"
+    )
+    status, out, err = run_errai("abstract", "build", "IR-HS 2-4", "--game", "leduc", "--out", "x")
+    assert out.splitlines()[2] == f"features of leduc: in the cache already, 54 bytes in {plan.folder}"
+
+
+def test_damaged_features_point_to_the_cache(run_errai, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path / "own"))
+    assert run_errai("abstract", "features", "leduc")[0] == 0
+    path = FeaturePlan(load_game("leduc"), 3).folder / "strength-1.array"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    status, _, err = run_errai("abstract", "build", "IR-HS 2-4", "--game", "leduc", "--out", "x")
+    assert (status, err) == (
+        2,
+        f"errai: '{path}' is damaged: bytes 0 to 18 of its array do not match their checksum; 'errai cache "
+        "--clear features' removes the features, so that they are built anew.\n",
+    )
 
 
 def test_interrupted_features_say_how_to_go_on(run_errai, monkeypatch, tmp_path: Path) -> None:

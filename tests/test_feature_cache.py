@@ -389,7 +389,7 @@ def test_cache_verifies(filled: Path, run_errai) -> None:
     assert status == 2
     assert err == (
         f"errai: '{folder}/deals-1.array' is the file of another array, 'deals-0'; 1 more files are damaged; "
-        "'errai cache --clear features' removes the features.\n"
+        "'errai cache --clear features' removes the features, so that they are built anew.\n"
     )
     (entry,) = (one for one in json.loads(out)["folders"] if one["path"] == str(folder))
     assert len(entry["damaged"]) == 2

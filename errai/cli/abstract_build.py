@@ -80,7 +80,6 @@ def features_command(
     """
     from errai.abstraction.features.features import FeaturePlan
     from errai.games.catalogue import load_card_game
-    from errai.memory import format_bytes
 
     plan = FeaturePlan.of(load_card_game(game), clusters)
     was_complete, began = plan.is_complete(), time.monotonic()
@@ -98,12 +97,7 @@ def features_command(
             }
         )
         return
-    if was_complete:
-        print(
-            f"the features of {plan.rules.name} are in {plan.folder} already "
-            f"({format_bytes(plan.disk_bytes)})"
-        )
-    else:
+    if not was_complete:
         print(f"built in {format_seconds(time.monotonic() - began)}")
     print("next: errai abstract build NAME, such as 'IR-KE-KO 169-200-200-200'")
 
@@ -200,18 +194,26 @@ def _run_build(build: Build, threads: int | None, json: bool) -> None:
 
 
 def build_features_told(plan: "FeaturePlan", threads: int | None, json: bool, go_on: str) -> "Features":
-    """Build the features that are not in the cache; disk and time are told first."""
+    """Build the features that are not in the cache; the disk and the time that these take are told first."""
     from errai.abstraction.features.build import build_features, estimate_seconds
     from errai.abstraction.features.features import Features
     from errai.memory import format_bytes
 
     if plan.is_complete():
+        if not json:
+            print(
+                f"features of {plan.rules.name}: in the cache already, {format_bytes(plan.disk_bytes)} in "
+                f"{plan.folder}",
+                flush=True,
+            )
         return Features(plan)
+    kept = plan.disk_bytes - plan.missing_bytes
     with Progress(f"what is done stays in {plan.folder}; go on with: {go_on}") as progress:
         # With --json, standard output is for the result alone.
         print(
-            f"features of {plan.rules.name}: {format_bytes(plan.disk_bytes)} of disk in {plan.folder}, "
-            f"about {format_seconds(estimate_seconds(plan, threads))}",
+            f"features of {plan.rules.name}: {format_bytes(plan.missing_bytes)} of disk in {plan.folder}"
+            + (f" besides {format_bytes(kept)} in the cache already" if kept else "")
+            + f", about {format_seconds(estimate_seconds(plan, threads))}",
             file=sys.stderr if json else sys.stdout,
             flush=True,
         )

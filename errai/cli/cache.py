@@ -36,6 +36,7 @@ def cache_command(
     It holds features of hands and compiled kernels, those of older versions included.
     """
     from errai.abstraction.features import cache
+    from errai.abstraction.features.features import HOW_TO_BUILD_ANEW
 
     if clear is not None and verify:
         raise UsageError("--clear and --verify cannot be used together")
@@ -50,7 +51,7 @@ def cache_command(
     broken = [sentence for sentences in (damages or {}).values() for sentence in sentences]
     if broken:
         more = f"; {len(broken) - 1} more files are damaged" if len(broken) > 1 else ""
-        raise UsageError(f"{broken[0]}{more}; 'errai cache --clear features' removes the features")
+        raise UsageError(f"{broken[0]}{more}; {HOW_TO_BUILD_ANEW}")
     return None
 
 

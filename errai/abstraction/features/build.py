@@ -366,9 +366,8 @@ def num_next(plan: FeaturePlan, r: int) -> int:
 
 def _verify_disk(plan: FeaturePlan) -> None:
     """Refuse what does not fit on the disk; space that an earlier attempt has taken counts as free."""
-    missing = plan.missing().values()
-    needed = sum(array.num_bytes for array in missing)
-    begun = [partial_path(plan.path(array)) for array in missing]
+    needed = plan.missing_bytes
+    begun = [partial_path(plan.path(array)) for array in plan.missing().values()]
     taken = sum(path.stat().st_blocks * 512 for path in begun if path.exists())
     free = free_disk(plan.folder)
     if needed > free + taken:

@@ -59,6 +59,8 @@ OPPONENT_CLUSTERS = "opponent-clusters"
 ALWAYS = (DEALS, STRENGTH, SQUARED)
 """What every recipe gets: small, and what `errai abstract show` tells of a hand."""
 
+HOW_TO_BUILD_ANEW = "'errai cache --clear features' removes the features, so that they are built anew"
+
 Array = npt.NDArray[Any]
 
 
@@ -243,6 +245,11 @@ class FeaturePlan:
         """Bytes of all arrays that are wanted, whether or not they are there."""
         return sum(array.num_bytes for array in self.arrays.values())
 
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes of the arrays that are not in the cache yet."""
+        return sum(array.num_bytes for array in self.missing().values())
+
     def is_complete(self) -> bool:
         """Return whether the cache has all that is wanted."""
         return not self.missing()
@@ -348,11 +355,14 @@ class Features:
 
 def map_planned(plan: FeaturePlan, array: ArrayPlan) -> Array:
     """Map an array of the cache, every bit verified when a process first does so."""
-    header, numbers = map_verified_array(plan.path(array), fingerprint=array.header.fingerprint)
+    try:
+        header, numbers = map_verified_array(plan.path(array), fingerprint=array.header.fingerprint)
+    except UsageError as error:
+        raise UsageError(f"{error}; {HOW_TO_BUILD_ANEW}") from None
     if header != array.header:
         raise UsageError(
-            f"'{plan.path(array)}' is not the feature '{array.feature}' of '{plan.rules.name}': "
-            "'errai cache --verify' lists what is damaged"
+            f"'{plan.path(array)}' is not the feature '{array.feature}' of '{plan.rules.name}'; "
+            f"{HOW_TO_BUILD_ANEW}"
         )
     return numbers
 
