@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 
 from errai.abstraction.clustering import _kmeans
 from errai.abstraction.clustering.kmeans import Metric, assign, cluster
+from errai.abstraction.clustering.lloyd import Effort
 from errai.abstraction.clustering.nearest import Rows
 from errai.abstraction.clustering.potential_aware import (
     PotentialClustering,
@@ -102,8 +103,7 @@ def potential_aware() -> None:
             next_centres,
             Metric.L1,
             num_clusters,
-            max_iterations=3,
-            num_threads=1,
+            Effort(max_iterations=3, num_threads=1),
         )
 
     compile_seconds, _ = timed(lambda: run(100, 2))

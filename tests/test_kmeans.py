@@ -13,6 +13,7 @@ from scipy.stats import wasserstein_distance
 from errai import workers
 from errai.abstraction.clustering import _kmeans, kmeans, lloyd, nearest
 from errai.abstraction.clustering.kmeans import Clustering, Metric, assign, cluster, cluster_large
+from errai.abstraction.clustering.lloyd import Effort
 from errai.errors import UsageError
 
 needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too many distances without compiled kernels")
@@ -213,8 +214,7 @@ def test_same_bytes_on_any_number_of_threads(metric, monkeypatch):
             points.shape[1],
             50,
             metric,
-            sample_size=3_000,
-            num_threads=num_threads,
+            Effort(sample_size=3_000, num_threads=num_threads),
         )
         return [small, large]
 
@@ -324,7 +324,13 @@ def test_large_is_the_same_as_small_where_the_sample_is_all(metric):
     weights = np.ones(2_000, dtype=np.uint16)
     small = cluster(points, weights, 30, metric, seed=5)
     large = cluster_large(
-        lambda begin, end: points[begin:end], weights, len(points), points.shape[1], 30, metric, seed=5
+        lambda begin, end: points[begin:end],
+        weights,
+        len(points),
+        points.shape[1],
+        30,
+        metric,
+        Effort(seed=5),
     )
     np.testing.assert_array_equal(small.labels, large.labels)
     np.testing.assert_array_equal(small.centres, large.centres)
@@ -348,9 +354,9 @@ def test_large_from_a_memory_map(metric, tmp_path, monkeypatch):
         sizes.append(end - begin)
         return mapped[begin:end]
 
-    arguments = (read, weights, *points.shape, 60, metric)
-    before = cluster_large(*arguments, sample_size=5_000, full_passes=0)
-    found = cluster_large(*arguments, sample_size=5_000, full_passes=2)
+    arguments = (read, weights, len(points), points.shape[1], 60, metric)
+    before = cluster_large(*arguments, Effort(sample_size=5_000, full_passes=0))
+    found = cluster_large(*arguments, Effort(sample_size=5_000, full_passes=2))
     assert max(sizes) == 4_096
     centres = before.centres
     for _ in range(2):
@@ -444,15 +450,17 @@ ONES = np.ones(10, dtype=np.uint16)
             "guessed labels must be 10 numbers from 0 to 2, which these of shape (10,) are not",
         ),
         (
-            lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, sample_size=4),
+            lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, Effort(sample_size=4)),
             "the sample must have at least 5 rows, one for each cluster, not 4",
         ),
         (
-            lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 3, 5, Metric.L1),
+            lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 3, 5, Metric.L1, Effort()),
             "rows must be uint16 with 3 columns, not uint16[10, 2]",
         ),
         (
-            lambda: cluster_large(lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, full_passes=-1),
+            lambda: cluster_large(
+                lambda a, b: POINTS[a:b], ONES, 10, 2, 5, Metric.L1, Effort(full_passes=-1)
+            ),
             "full_passes must be 0 or more, not -1",
         ),
     ],

@@ -18,6 +18,7 @@ from errai.abstraction.build import (
     verify_build,
 )
 from errai.abstraction.clustering.kmeans import cluster
+from errai.abstraction.clustering.lloyd import Effort
 from errai.abstraction.clustering.percentile import nested_percentiles, percentile_buckets
 from errai.abstraction.clustering.potential_aware import cluster_potential
 from errai.abstraction.features.build import build_features
@@ -175,8 +176,7 @@ def test_potential_aware_distances_are_in_units_of_hand_strength(
         ahead.means(following, some.deals(2), 30),
         ahead.metric,
         20,
-        seed=int(np.random.SeedSequence((0, 1)).generate_state(1)[0]),
-        num_threads=1,
+        Effort(seed=int(np.random.SeedSequence((0, 1)).generate_state(1)[0]), num_threads=1),
     )
     unit = 98 if last == "KE" else 3500  # hands beaten twice; chances of OCHS
     assert built.statistics[0][1]["cost"] == pytest.approx(found.cost / unit, rel=1e-12)

@@ -14,6 +14,7 @@ from naive import abstraction_potential as naive
 from errai import workers
 from errai.abstraction.clustering import _potential_aware as kernels
 from errai.abstraction.clustering import potential_aware
+from errai.abstraction.clustering.lloyd import Effort
 from errai.abstraction.clustering.nearest import Metric
 from errai.abstraction.clustering.potential_aware import (
     PotentialClustering,
@@ -115,8 +116,8 @@ def test_largest_remainders(counts, mass):
 def test_as_plain_k_means(problem, seed):
     rows, weights, centres, metric, num_clusters = problem
     arguments = rows, weights, centres, metric, num_clusters
-    start = cluster_potential(*arguments, seed=seed, max_iterations=0, num_threads=1)
-    found = cluster_potential(*arguments, seed=seed, max_iterations=5, num_threads=1)
+    start = cluster_potential(*arguments, Effort(seed=seed, max_iterations=0, num_threads=1))
+    found = cluster_potential(*arguments, Effort(seed=seed, max_iterations=5, num_threads=1))
     ground = ground_distances(centres, metric)
     uniforms = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0,)))).random(
         num_clusters
@@ -139,7 +140,9 @@ def test_pruned_search_is_the_full_search(metric):
     """Every label is the first of the cheapest centres, all of them measured; most need not have been."""
     rows, centres = random_hands(600, 60, 47, 1)
     weights = np.random.default_rng(2).integers(1, 24, len(rows)).astype(np.uint16)
-    found = cluster_potential(rows, weights, centres, metric, 40, seed=3, max_iterations=3, sample_size=400)
+    found = cluster_potential(
+        rows, weights, centres, metric, 40, Effort(seed=3, max_iterations=3, sample_size=400)
+    )
     ground = ground_distances(centres, metric)
     table = np.empty((len(rows), 40))
     for k in range(40):
@@ -193,8 +196,8 @@ def test_passes_over_all_rows_are_plain_steps(metric, monkeypatch):
     weights = np.random.default_rng(2).integers(1, 24, len(rows)).astype(np.uint16)
     arguments = rows, weights, centres, metric, 4
     options: dict[str, Any] = {"seed": 3, "sample_size": 25, "num_threads": 1}
-    before = cluster_potential(*arguments, full_passes=0, **options)
-    found = cluster_potential(*arguments, full_passes=2, **options)
+    before = cluster_potential(*arguments, Effort(full_passes=0, **options))
+    found = cluster_potential(*arguments, Effort(full_passes=2, **options))
     ground = ground_distances(centres, metric)
     assert set(before.labels) == {0, 1, 2, 3}, "no centre is empty"
     means, labels, cost, steps = naive.lloyd(rows, weights, as_fractions(before), ground, found.total_mass, 2)
@@ -207,7 +210,9 @@ def test_passes_over_all_rows_are_plain_steps(metric, monkeypatch):
     # What was trained is k-means of the sample alone.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(3, spawn_key=(1, 4))))
     sample = np.sort(rng.choice(60, 25, replace=False, shuffle=False))
-    alone = cluster_potential(rows[sample], weights[sample], centres, metric, 4, seed=3, num_threads=1)
+    alone = cluster_potential(
+        rows[sample], weights[sample], centres, metric, 4, Effort(seed=3, num_threads=1)
+    )
     assert as_fractions(alone) == as_fractions(before)
     assert alone.iterations == before.iterations
 
@@ -218,7 +223,7 @@ def test_two_kinds_of_hands_with_the_same_mean():
     steady, drawing = [1, 1, 1, 1], [0, 2, 0, 2]
     rows = np.array([steady, drawing, steady, [2, 0, 2, 0], [1, 1, 1, 2]], dtype=np.uint16)
     found = cluster_potential(
-        rows, np.ones(5, dtype=np.int64), centres, Metric.L1, 2, restarts=4, num_threads=1
+        rows, np.ones(5, dtype=np.int64), centres, Metric.L1, 2, Effort(restarts=4, num_threads=1)
     )
     assert found.labels[0] == found.labels[2] == found.labels[4]
     assert found.labels[1] == found.labels[3] != found.labels[0]
@@ -230,10 +235,10 @@ def test_one_cluster_as_many_as_rows_and_fewer_different_rows(metric):
     centres = np.arange(12, dtype=np.uint16).reshape(6, 2) * 50
     rows = np.array([[0, 1, 2], [3, 4, 5], [5, 5, 5], [2, 1, 0]], dtype=np.uint16)
     weights = np.array([1, 2, 3, 4])
-    one = cluster_potential(rows, weights, centres, metric, 1, num_threads=1)
+    one = cluster_potential(rows, weights, centres, metric, 1, Effort(num_threads=1))
     counts = sum(w * dense(row, 6) for w, row in zip(weights, rows, strict=True))
     np.testing.assert_allclose(one.distribution(0), counts / 30, atol=1 / one.total_mass)
-    every = cluster_potential(rows, weights, centres, metric, 4, num_threads=1)
+    every = cluster_potential(rows, weights, centres, metric, 4, Effort(num_threads=1))
     assert every.cost == 0
     assert len(set(every.labels)) == 3
     assert every.labels[0] == every.labels[3]
@@ -252,11 +257,7 @@ def test_same_bytes_on_any_number_of_threads(monkeypatch):
             centres,
             Metric.L1,
             12,
-            seed=1,
-            restarts=2,
-            sample_size=700,
-            max_iterations=4,
-            num_threads=n,
+            Effort(seed=1, restarts=2, sample_size=700, max_iterations=4, num_threads=n),
         )
         for n in (1, 2, 3)
     ]
@@ -264,7 +265,7 @@ def test_same_bytes_on_any_number_of_threads(monkeypatch):
         for name in ("labels", "centre_begin", "centre_buckets", "centre_masses"):
             assert getattr(runs[0], name).tobytes() == getattr(other, name).tobytes()
         assert (runs[0].cost, runs[0].num_distances) == (other.cost, other.num_distances)
-    other_seed = cluster_potential(rows, weights, centres, Metric.L1, 12, seed=2, sample_size=700)
+    other_seed = cluster_potential(rows, weights, centres, Metric.L1, 12, Effort(seed=2, sample_size=700))
     assert other_seed.labels.tobytes() != runs[0].labels.tobytes()
 
 
@@ -276,8 +277,7 @@ def test_report_and_interrupt(monkeypatch):
     seen = []
     cluster_potential(
         *arguments,
-        max_iterations=2,
-        sample_size=1_000,
+        Effort(max_iterations=2, sample_size=1_000),
         report=lambda done, total: seen.append((done, total, threading.current_thread())),
     )
     assert {thread for _, _, thread in seen} == {threading.current_thread()}
@@ -288,7 +288,7 @@ def test_report_and_interrupt(monkeypatch):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cluster_potential(*arguments, report=interrupt)
+        cluster_potential(*arguments, Effort(), report=interrupt)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("errai-rows")]
 
 
@@ -301,27 +301,27 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
     ("call", "message"),
     [
         (
-            lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 4),
+            lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 4, Effort()),
             "the number of clusters must be 1 to 3, one for each row, not 4",
         ),
         (
-            lambda: cluster_potential(ROWS, ONES, CENTRES[:2], Metric.L1, 2),
+            lambda: cluster_potential(ROWS, ONES, CENTRES[:2], Metric.L1, 2, Effort()),
             "next buckets must be 0 to 1, one for each centre, not 2",
         ),
         (
-            lambda: cluster_potential(ROWS, ONES, CENTRES[:0], Metric.L1, 2),
+            lambda: cluster_potential(ROWS, ONES, CENTRES[:0], Metric.L1, 2, Effort()),
             "the number of next buckets must be 1 to 65,536, not 0",
         ),
         (
-            lambda: cluster_potential(ROWS.astype(np.int64), ONES, CENTRES, Metric.L1, 2),
+            lambda: cluster_potential(ROWS.astype(np.int64), ONES, CENTRES, Metric.L1, 2, Effort()),
             "next buckets must be uint16 with 1 or more columns, not int64[3, 2]",
         ),
         (
-            lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 2, sample_size=1),
+            lambda: cluster_potential(ROWS, ONES, CENTRES, Metric.L1, 2, Effort(sample_size=1)),
             "the sample must have at least 2 rows, one for each cluster, not 1",
         ),
         (
-            lambda: cluster_potential(ROWS, ONES.astype(np.int64) << 48, CENTRES, Metric.L1, 2),
+            lambda: cluster_potential(ROWS, ONES.astype(np.int64) << 48, CENTRES, Metric.L1, 2, Effort()),
             "2 next buckets at distances up to 2 with a total weight of 844424930131968 are too many: costs "
             "must stay below 2^45, and weighted counts below 2^63",
         ),

@@ -229,13 +229,7 @@ def cluster_large(
     num_columns: int,
     num_clusters: int,
     metric: Metric,
-    *,
-    seed: int = 0,
-    restarts: int = 1,
-    sample_size: int | None = None,
-    full_passes: int = 1,
-    max_iterations: int = MAX_ITERATIONS,
-    num_threads: int | None = None,
+    effort: Effort,
     report: Report | None = None,
 ) -> Clustering:
     """Cluster more rows than should be held in memory: on a sample first, then over all of them.
@@ -248,20 +242,14 @@ def cluster_large(
         num_columns: D.
         num_clusters: K.
         metric: L1 or L2.
-        seed: as for `cluster`.
-        restarts: independent runs on the sample, of which the cheapest is kept.
-        sample_size: rows of the sample, each as likely as any other and with its weight;
-            max(200,000, 100 K) without it. Where it is N or more, this is `cluster` on all rows.
-        full_passes: Lloyd steps over all rows after that. A centre that is left without rows moves to the
-            sample's row that is farthest from its own.
-        max_iterations: Lloyd steps on the sample at most.
-        num_threads: all cores without it.
+        effort: how much work to put in. Each row is as likely as any other to be in the sample, and has its
+            weight there; where the sample is N or more, this is `cluster` on all rows. In a pass over all
+            rows, a centre that is left without any moves to the sample's row that is farthest from its own.
         report: as for `cluster`.
 
     Returns:
         The clustering of all rows, labels as uint16 where K allows.
     """
-    effort = Effort(seed, restarts, max_iterations, sample_size, full_passes, num_threads)
     effort.sampled(num_rows, num_clusters)
     total_weight = verify_weights(weights, num_rows)
     label_type: type[np.integer[Any]] = np.uint16 if num_clusters <= 1 << 16 else np.int32

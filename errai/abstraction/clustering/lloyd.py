@@ -154,7 +154,7 @@ class Effort:
         seed: the same seed gives the same bytes on any number of threads.
         restarts: independent runs, of which the cheapest is kept.
         max_iterations: Lloyd steps of a run at most.
-        sample_size: rows to train on, by the number of clusters without it; all where it is N or more.
+        sample_size: rows to train on, max(200,000, 100 K) without it; all where it is N or more.
         full_passes: Lloyd steps over all rows, where the training saw a sample.
         num_threads: all cores without it.
     """

@@ -31,7 +31,6 @@ import numpy.typing as npt
 
 from errai.abstraction.clustering import _potential_aware as kernels
 from errai.abstraction.clustering.lloyd import (
-    MAX_ITERATIONS,
     Distances,
     Effort,
     Farthest,
@@ -409,13 +408,7 @@ def cluster_potential(
     next_centres: Rows,
     metric: Metric,
     num_clusters: int,
-    *,
-    seed: int = 0,
-    restarts: int = 1,
-    sample_size: int | None = None,
-    full_passes: int = 1,
-    max_iterations: int = MAX_ITERATIONS,
-    num_threads: int | None = None,
+    effort: Effort,
     report: Report | None = None,
 ) -> PotentialClustering:
     """Cluster classes of hands by their chances of reaching the buckets of the next round.
@@ -427,13 +420,8 @@ def cluster_potential(
         next_centres: uint16[M, D], centres of the next round's buckets.
         metric: how far these are from each other.
         num_clusters: K, 1 to N. Where fewer rows differ, the surplus centres repeat the first and stay empty.
-        seed: the same seed gives the same bytes on any number of threads.
-        restarts: independent runs, of which the cheapest is kept.
-        sample_size: rows to train on, max(200,000, 100 K) without it; all where it is N or more.
-        full_passes: Lloyd steps over all rows, where the training saw a sample. A centre that is left without
-            rows moves to the sample's row that is farthest from its own.
-        max_iterations: Lloyd steps at most.
-        num_threads: all cores without it.
+        effort: how much work to put in. In a pass over all rows, where the training saw a sample, a centre
+            that is left without rows moves to the sample's row that is farthest from its own.
         report: called with rows assigned and their largest possible number about once a second, from the
             calling thread; what it raises ends the work and is passed on.
 
@@ -441,7 +429,6 @@ def cluster_potential(
         The clustering; every label is the nearest of the returned centres by the greedy distance.
     """
     num_rows = len(next_buckets)
-    effort = Effort(seed, restarts, max_iterations, sample_size, full_passes, num_threads)
     effort.sampled(num_rows, num_clusters)
     total_weight = verify_weights(weights, num_rows)
     verify_rows(next_centres, next_centres.shape[-1], metric, 1)

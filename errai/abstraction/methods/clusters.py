@@ -43,7 +43,6 @@ class EarthMover(RoundMethod):
     def labels(self, work: RoundWork) -> Array:
         """Cluster all classes."""
         rows, weights = self.rows(work.features, work.r), work.features.deals(work.r)
-        effort = work.options.effort(work.seed)
         found = cluster_large(
             rows.read,
             weights,
@@ -51,13 +50,8 @@ class EarthMover(RoundMethod):
             rows.num_columns,
             work.recipe.num_buckets,
             rows.metric,
-            seed=effort.seed,
-            restarts=effort.restarts,
-            sample_size=effort.sample_size,
-            full_passes=effort.full_passes,
-            max_iterations=effort.max_iterations,
-            num_threads=effort.num_threads,
-            report=work.report,
+            work.options.effort(work.seed),
+            work.report,
         )
         work.clustered.append(_clustered(found, weights))
         return found.labels

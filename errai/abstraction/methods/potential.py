@@ -53,25 +53,19 @@ class PotentialAware(RoundMethod):
 
     def _cluster(self, work: RoundWork, classes: Array, weights: Array) -> Array:
         ahead, table, means = work.ahead
-        effort = work.options.effort(work.seed)
         found = cluster_potential(
             self.rows(work.features, work.r).next_buckets(
                 classes,
                 table,
-                effort.num_threads,
+                work.options.num_threads,
                 lambda done, total: work.tell(f"{work.what}, what may come", done, total),
             ),
             weights,
             means,
             ahead.metric,
             min(work.recipe.num_buckets, len(classes)),
-            seed=effort.seed,
-            restarts=effort.restarts,
-            sample_size=effort.sample_size,
-            full_passes=effort.full_passes,
-            max_iterations=effort.max_iterations,
-            num_threads=effort.num_threads,
-            report=work.report,
+            work.options.effort(work.seed),
+            work.report,
         )
         work.clustered.append(
             Clustered(

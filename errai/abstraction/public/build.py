@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from errai.abstraction.abstraction import FORMAT
 from errai.abstraction.clustering.kmeans import MAX_ITERATIONS, Metric, cluster, cluster_large
+from errai.abstraction.clustering.lloyd import Effort
 from errai.abstraction.features.features import HISTOGRAMS, OPPONENT_CLUSTERS, Features
 from errai.abstraction.features.rows import HandRows
 from errai.abstraction.public.abstraction import (
@@ -227,12 +228,14 @@ def _build_table(
         rows.num_columns,
         num_buckets,
         rows.metric,
-        seed=_seed(choices.seed, number, round_index),
-        restarts=choices.restarts,
-        sample_size=SAMPLE_ROWS_PER_BUCKET * num_buckets,
-        full_passes=0,
-        max_iterations=choices.max_iterations,
-        num_threads=1,
+        Effort(
+            _seed(choices.seed, number, round_index),
+            choices.restarts,
+            choices.max_iterations,
+            sample_size=SAMPLE_ROWS_PER_BUCKET * num_buckets,
+            full_passes=0,
+            num_threads=1,
+        ),
     )
     # The larger a cumulative histogram, the weaker the hand.
     new_number = _ranks(-found.centres.sum(axis=1, dtype=np.int64))
