@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from typing import TypeVar
 
-from errai.errors import UsageError
+from errai.errors import verify_whole
 from errai.memory import num_cores
 
 SECONDS_BETWEEN_REPORTS = 1.0
@@ -25,8 +25,7 @@ def verified_threads(num_threads: int | None) -> int:
     """Return a number of threads, one for each core where none is given."""
     if num_threads is None:
         return num_cores()
-    if num_threads < 1:
-        raise UsageError(f"the number of threads must be 1 or more, not {num_threads}")
+    verify_whole("the number of threads", num_threads, 1)
     return num_threads
 
 

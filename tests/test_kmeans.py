@@ -354,9 +354,9 @@ def test_large_from_a_memory_map(metric, tmp_path, monkeypatch):
         sizes.append(end - begin)
         return mapped[begin:end]
 
-    arguments = (read, weights, *points.shape, 60, metric)
-    before = cluster_large(*arguments, effort=Effort(sample_size=5_000, full_passes=0))
-    found = cluster_large(*arguments, effort=Effort(sample_size=5_000, full_passes=2))
+    arguments = (read, weights, len(points), points.shape[1], 60, metric)
+    before = cluster_large(*arguments, Effort(sample_size=5_000, full_passes=0))
+    found = cluster_large(*arguments, Effort(sample_size=5_000, full_passes=2))
     assert max(sizes) == 4_096
     centres = before.centres
     for _ in range(2):

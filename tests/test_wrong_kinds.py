@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import errai
+from errai.abstraction.options import BuildOptions
 from errai.errors import UsageError
 from errai.strategy.strategy import uniform_strategy
 
@@ -98,3 +100,106 @@ def test_a_strategy_of_dice_is_measured_or_refused(name: str) -> None:
 def test_a_run_is_told_where_its_strategy_is() -> None:
     with pytest.raises(UsageError, match=r"expected a strategy, not <?Run.*: its 'strategy' is one"):
         errai.exploitability(RUN)  # type: ignore[arg-type]
+
+
+BASE = errai.abstraction_from_function("leduc", lambda hand, board, r: 0, "one")
+
+OPTIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "iterations": (lambda v: errai.solve("kuhn", iterations=v), "iterations must be a whole number"),
+    "seed": (lambda v: errai.solve("kuhn", iterations=1, seed=v), "seed must be a whole number"),
+    "delay": (lambda v: errai.solve("kuhn", iterations=1, delay=v), "delay must be a whole number"),
+    "measure_every": (
+        lambda v: errai.solve("kuhn", iterations=1, measure_every=v),
+        "the iterations between measurements must be a whole number",
+    ),
+    "num_threads": (
+        lambda v: errai.solve("kuhn", iterations=1, num_threads=v),
+        "the number of threads must be a whole number",
+    ),
+    "threads of exploitability": (
+        lambda v: errai.exploitability(KUHN, num_threads=v),
+        "the number of threads must be a whole number",
+    ),
+    "seed of options": (lambda v: BuildOptions(seed=v), "seed must be a whole number"),
+    "restarts of options": (lambda v: BuildOptions(restarts=v), "restarts must be a whole number"),
+    "iterations of options": (
+        lambda v: BuildOptions(max_iterations=v),
+        "max_iterations must be a whole number",
+    ),
+    "sample of options": (lambda v: BuildOptions(sample_size=v), "sample_size must be a whole number"),
+    "passes of options": (lambda v: BuildOptions(full_passes=v), "full_passes must be a whole number"),
+    "threads of options": (lambda v: BuildOptions(num_threads=v), "num_threads must be a whole number"),
+    "clusters of abstract": (
+        lambda v: errai.abstract("leduc", "IR-KO 2-2", clusters=v),
+        "the number of opponent clusters must be a whole number",
+    ),
+    "public_clusters": (
+        lambda v: errai.abstract_public(BASE, public_clusters=v),
+        "the number of public clusters must be a whole number",
+    ),
+    "special_round": (
+        lambda v: errai.abstract_public(BASE, special_round=v),
+        "special_round must be a whole number",
+    ),
+    "buckets": (
+        lambda v: errai.abstract_public(BASE, buckets=v),
+        "the buckets of a cluster must be a whole number",
+    ),
+    "seed of abstract_public": (
+        lambda v: errai.abstract_public(BASE, public_clusters=2, seed=v),
+        "seed must be a whole number",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", ["x", 2.5, True])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_what_is_not_a_whole_number_is_refused_by_name(name: str, wrong: Any) -> None:
+    function, sentence = OPTIONS[name]
+    with pytest.raises(UsageError) as refused:
+        function(wrong)
+    assert str(refused.value) == f"{sentence}, not {wrong!r}"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: errai.solve("kuhn", until="1mbb"), "the target must be a number, not '1mbb'"),
+        (lambda: errai.solve("kuhn", seconds="10s"), "the time limit must be a number, not '10s'"),
+        (lambda: errai.solve("kuhn", seconds=float("nan")), "the time limit must be a number, not nan"),
+        (
+            lambda: errai.solve("kuhn", iterations=1, checkpoint_every="x"),
+            "checkpoint_every must be a number, not 'x'",
+        ),
+        (
+            lambda: errai.solve("kuhn", iterations=1, alternating=1),
+            "alternating must be True or False, not 1",
+        ),
+        (
+            lambda: errai.best_response(KUHN, payoffs=5),  # type: ignore[arg-type]
+            "payoffs must be Payoffs or text such as 'rake 5% cap 3', not 5",
+        ),
+        (lambda: errai.solve("kuhn", iterations=1, out=5), "out must be a path, not 5"),
+        (lambda: errai.solve("kuhn", iterations=1, tables_in=5), "tables_in must be a path, not 5"),
+        (lambda: errai.solve("kuhn", iterations=1, report="x"), "report must be a function, not 'x'"),
+        (
+            lambda: errai.solve("kuhn", iterations=1, bets=5),
+            "bets must be a BetMenu or text such as '0.5p,1p,all-in', not 5",
+        ),
+        (lambda: errai.abstract("leduc", "IR-HS 2-2", 5), "out must be a path, not 5"),  # type: ignore[arg-type]
+        (
+            lambda: errai.abstract("leduc", "IR-HS 2-2", options={"seed": 1}),  # type: ignore[arg-type]
+            "options must be BuildOptions, not {'seed': 1}",
+        ),
+        (lambda: errai.abstract_public(BASE, report="x"), "report must be a function, not 'x'"),  # type: ignore[arg-type]
+    ],
+)
+def test_options_of_another_kind_are_refused_by_name(call: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        call()
+    assert str(refused.value) == sentence
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    two: Any = np.int64(2)
+    assert errai.solve("kuhn", iterations=two).iterations == 2

@@ -7,6 +7,7 @@ with the same bytes.
 """
 
 import json
+import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -25,6 +26,7 @@ from errai.abstraction.methods.method import RoundWork
 from errai.abstraction.options import SAMPLE, BuildOptions
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.abstraction.round_buckets import ClassTable, RoundBuckets
+from errai.errors import UsageError, verify_function, verify_path
 from errai.games.catalogue import Game, load_card_game
 from errai.games.deals import Deals
 from errai.games.rounds import round_name
@@ -52,6 +54,12 @@ def abstract(
         options: seed and how much work to put in.
         report: called with what is being done, steps done and steps in all.
     """
+    if options is not None and not isinstance(options, BuildOptions):
+        raise UsageError(f"options must be BuildOptions, not {reprlib.repr(options)}")
+    if out is not None:
+        verify_path("out", out)
+    if report is not None:
+        verify_function("report", report)
     rules = load_card_game(game)
     recipes = parse_recipes(name, rules)
     options = options or BuildOptions()

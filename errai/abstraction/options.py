@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from errai.abstraction.clustering.lloyd import Effort
 from errai.abstraction.seeds import verify_seed
-from errai.errors import UsageError
+from errai.errors import verify_whole
 
 SEED, RESTARTS, ITERATIONS = "seed", "restarts", "max_iterations"
 SAMPLE, PASSES = "sample_size", "full_passes"
@@ -39,8 +39,8 @@ class BuildOptions:
             (PASSES, self.full_passes, 0),
             ("num_threads", self.num_threads, 1),
         ):
-            if value is not None and value < least:
-                raise UsageError(f"{name} must be {least} or more, not {value}")
+            if value is not None or name not in (SAMPLE, "num_threads"):
+                verify_whole(name, value, least)
 
     def effort(self, seed: int) -> Effort:
         """Return what k-means is told, with a seed of the round's own."""

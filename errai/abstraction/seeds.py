@@ -1,14 +1,18 @@
-"""Random numbers of an abstraction's parts: one seed, and a stream of its own for each part."""
+"""What a seed may be, and the random numbers of k-means: one seed, a stream of its own for each part.
+
+Other parts of an abstraction (the seed of each round, the deals that recall samples, public clusters, what
+`compare` deals) derive theirs from the same seed where they are used: moving them here would change the bytes
+of every abstraction that is saved.
+"""
 
 import numpy as np
 
-from errai.errors import UsageError
+from errai.errors import verify_whole
 
 
 def verify_seed(seed: int) -> None:
     """Refuse a seed that no stream of random numbers has."""
-    if seed < 0:
-        raise UsageError(f"seed must be 0 or more, not {seed}")
+    verify_whole("seed", seed, 0)
 
 
 def random_stream(seed: int, *key: int) -> np.random.Generator:

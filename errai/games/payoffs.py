@@ -93,6 +93,8 @@ class Payoffs(BaseModel):
         """Return payoffs that were given as such, as text, or not at all, which is plain poker."""
         if given is None:
             return PLAIN
+        if not isinstance(given, Payoffs | str):
+            raise UsageError(f"payoffs must be Payoffs or text such as 'rake 5% cap 3', not {given!r}")
         return given if isinstance(given, Payoffs) else Payoffs.parse(given)
 
     @staticmethod

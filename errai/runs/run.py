@@ -6,6 +6,7 @@ Stages: a run is configured (`configure`); a `Job` is allocated and, with a fold
 convergence.
 """
 
+import reprlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.array_file import PAGE
 from errai.engine.public_tree import PublicTree
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_function, verify_number, verify_path, verify_whole
 from errai.folder_lock import FolderLock
 from errai.games.bluff import BluffRules
 from errai.games.catalogue import BluffName, Game, PokerName, load_game
@@ -37,11 +38,19 @@ from errai.runs.folder import (
     verify_free,
 )
 from errai.runs.rule_section import LINEAR_PROGRAMME, ForeignRule, LinearProgramme
-from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule, run_solver
+from errai.solvers.solve import (
+    Measurement,
+    Solver,
+    StopRule,
+    configured_rule,
+    run_solver,
+    verify_measure_every,
+)
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import ARRAY_SUFFIX, has_checkpoint
 from errai.tree.bet_menu import BetMenu
+from errai.workers import verified_threads
 
 if TYPE_CHECKING:
     from errai.solvers.linear_programme import ProgrammeSize
@@ -205,6 +214,8 @@ def configure(
     if algorithm != LINEAR_PROGRAMME:
         rule = configured_rule(algorithm, alternating, delay, discount)
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
+    if menu is not None and not isinstance(menu, BetMenu):
+        raise UsageError(f"bets must be a BetMenu or text such as '0.5p,1p,all-in', not {reprlib.repr(menu)}")
     tree = _seen_tree(game, menu, abstraction, payoffs)
     if isinstance(rule, LinearProgramme):
         dtype = np.float64
@@ -431,6 +442,15 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         tables_in: a folder on a disk that holds the tables during the run, in files without a name, so
             that they may be larger than the memory; the result does not depend on it.
     """
+    for name, path in (("out", out), ("tables_in", tables_in)):
+        if path is not None:
+            verify_path(name, path)
+    if report is not None:
+        verify_function("report", report)
+    verify_whole("seed", seed, 0)
+    verify_measure_every(measure_every)
+    verified_threads(num_threads)
+    verify_number("checkpoint_every", checkpoint_every)
     game = load_game(game)
     stop = StopRule.of(iterations, until, seconds)
     if isinstance(game, BluffRules):

@@ -22,7 +22,7 @@ from errai.engine._blocks import AVERAGE_WEIGHT
 from errai.engine.protocol import Engine, EngineMaker
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import LEARN, NUM_FACTORS
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_number, verify_whole
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
@@ -309,8 +309,10 @@ class StopRule:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise UsageError(f"iterations must be 1 or more, not {self.iterations}")
+        verify_whole("iterations", self.iterations, 1)
+        for name, value in (("the target", self.mbb_per_game), ("the time limit", self.seconds)):
+            if value is not None:
+                verify_number(name, value)
         if self.mbb_per_game is not None and not self.mbb_per_game > 0:
             raise UsageError(f"the target exploitability must be above 0 mbb, not {self.mbb_per_game}")
         if self.seconds is not None and not self.seconds > 0:
@@ -362,8 +364,8 @@ def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iter
 
 def verify_measure_every(measure_every: int | None) -> None:
     """Refuse a number of iterations after which nothing can be measured."""
-    if measure_every is not None and measure_every < 1:
-        raise UsageError(f"the iterations between measurements must be 1 or more, not {measure_every}")
+    if measure_every is not None:
+        verify_whole("the iterations between measurements", measure_every, 1)
 
 
 def run_solver(
@@ -427,6 +429,9 @@ def configured_rule(
             "errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
+    verify_whole("delay", delay)
+    if alternating is not None and not isinstance(alternating, bool):
+        raise UsageError(f"alternating must be True or False, not {alternating!r}")
     options: dict[str, Any] = {}
     if alternating is not None:
         options["alternating"] = alternating

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from errai.abstraction.clustering.nearest import Int64s, Labels, Rows
 from errai.abstraction.seeds import random_stream, verify_seed
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_whole
 from errai.workers import Progress, Report, Workers, start_workers
 
 SEEDING_ROWS_PER_CENTRE = 20
@@ -169,8 +169,7 @@ class Effort:
     def __post_init__(self) -> None:
         verify_seed(self.seed)
         for name, least in (("restarts", 1), ("max_iterations", 0), ("full_passes", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name} must be {least} or more, not {getattr(self, name)}")
+            verify_whole(name, getattr(self, name), least)
 
     def sampled(self, num_rows: int, num_clusters: int) -> int:
         """Return the rows to train on; refuse a sample that has fewer rows than there are clusters."""

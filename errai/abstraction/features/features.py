@@ -40,7 +40,7 @@ from errai.array_file import ArrayHeader, map_verified_array
 from errai.cards import _evaluator
 from errai.cards.evaluator import evaluate_three_card, evaluator_tables
 from errai.cards.hands import open_deals
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_whole
 from errai.games.rounds import round_of_game
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root
@@ -112,6 +112,7 @@ class FeaturePlan:
 
     def __post_init__(self) -> None:
         most = self.classes.size(0)
+        verify_whole("the number of opponent clusters", self.num_clusters)
         if not 1 <= self.num_clusters <= most:
             raise UsageError(
                 f"the number of opponent clusters must be 1 to {most:,}, the classes of hole cards of "

@@ -28,7 +28,7 @@ from errai.abstraction.public.clusters import (
     verify_clusters,
 )
 from errai.abstraction.public.cost import memory_needed, table_bytes
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_function, verify_path
 from errai.games.deals import Deals
 from errai.games.rounds import round_of_game
 from errai.memory import format_bytes, free_disk, num_cores, verify_memory
@@ -146,6 +146,9 @@ def abstract_public(
         report: called with what is being done, steps done and steps in all.
         clustered: called with the clusters of public boards as soon as they are known.
     """
+    for name, function in (("report", report), ("clustered", clustered)):
+        if function is not None:
+            verify_function(name, function)
     plan = plan_public(
         base,
         out,
@@ -173,6 +176,9 @@ def plan_public(
     num_threads: int | None = None,
 ) -> PublicPlan:
     """Verify what is to be built, and that it has room; arguments as for `abstract_public`."""
+    if out is not None:
+        verify_path("out", out)
+    verified_threads(num_threads)
     found = load_abstraction(base) if isinstance(base, str | Path) else base
     if isinstance(found, PublicAbstraction):
         raise UsageError(

@@ -14,7 +14,7 @@ which other clusters are built.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from itertools import combinations
 from math import comb
@@ -39,7 +39,7 @@ from errai.abstraction.public.abstraction import (
 from errai.abstraction.public.clusters import PublicClusters
 from errai.abstraction.seeds import verify_seed
 from errai.cards.hands import open_deals
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_whole
 from errai.games.deals import Deals
 from errai.games.rounds import round_of_game, the_round
 from errai.games.rules import PokerRules
@@ -166,6 +166,7 @@ def _fingerprint(choices: _Choices, clusters: PublicClusters) -> str:
 
 def verified_buckets(rules: PokerRules, special_round: int, buckets: int | Sequence[int]) -> tuple[int, ...]:
     """Return the buckets of one cluster in each round from the special one on, or say what is wrong."""
+    verify_whole("special_round", special_round)
     if not 0 <= special_round < rules.num_rounds:
         raise UsageError(
             f"special_round must be 0 to {rules.num_rounds - 1} in '{rules.name}', not {special_round}"
@@ -183,7 +184,9 @@ def verified_buckets(rules: PokerRules, special_round: int, buckets: int | Seque
             f"'{rules.name}' deals {between}"
         )
     num_rounds = rules.num_rounds - special_round
-    counts = (buckets,) * num_rounds if isinstance(buckets, int) else tuple(buckets)
+    counts = tuple(buckets) if isinstance(buckets, Iterable) else (buckets,) * num_rounds
+    for count in counts:
+        verify_whole("the buckets of a cluster", count)
     if len(counts) != num_rounds or not all(1 <= count <= BLOCKED for count in counts):
         raise UsageError(
             f"the buckets of a cluster must be one number of 1 to {BLOCKED:,}, or {num_rounds}, one a round "

@@ -53,7 +53,7 @@ from errai.abstraction.public import _clusters as kernels
 from errai.abstraction.seeds import verify_seed
 from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
-from errai.errors import UsageError
+from errai.errors import UsageError, verify_whole
 from errai.games.deals import Deals
 from errai.games.rounds import round_of_game
 from errai.workers import start_workers
@@ -279,13 +279,13 @@ def cluster_public_boards(
 
 def verify_clusters(num_boards: int, num_clusters: int, seed: int, restarts: int) -> None:
     """Refuse what boards cannot be clustered with."""
+    verify_whole("the number of public clusters", num_clusters)
     if not 1 <= num_clusters <= num_boards:
         raise UsageError(
             f"the number of public clusters must be 1 to {num_boards:,}, one for each board, not "
             f"{num_clusters:,}"
         )
-    if restarts < 1:
-        raise UsageError(f"restarts must be 1 or more, not {restarts}")
+    verify_whole("restarts", restarts, 1)
     verify_seed(seed)
 
 
