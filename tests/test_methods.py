@@ -17,6 +17,7 @@ from errai.abstraction.build import (
     table_bytes,
     verify_build,
 )
+from errai.abstraction.clustering.lloyd import Effort
 from errai.abstraction.clustering.percentile import nested_percentiles, percentile_buckets
 from errai.abstraction.clustering.potential_aware import cluster_potential
 from errai.abstraction.features.build import build_features
@@ -288,6 +289,13 @@ def test_bad_options(options: dict[str, int], sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         BuildOptions(**options)
     assert str(caught.value) == sentence
+
+
+def test_options_that_are_not_given() -> None:
+    assert BuildOptions() == BuildOptions(
+        seed=0, restarts=2, max_iterations=50, sample_size=None, full_passes=1, num_threads=None
+    )
+    assert BuildOptions().effort(7) == Effort(7, 2, 50, None, 1, None)
 
 
 def test_games_by_name_and_games_without_cards() -> None:

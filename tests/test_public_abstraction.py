@@ -239,7 +239,9 @@ def test_random_boards_of_the_last_round_come_as_often_as_they_are_dealt():
         chances.append(p)
         return np.arange(size) % number
 
-    choices: Any = SimpleNamespace(features=SimpleNamespace(classes=HandClasses(SMALL_HOLDEM)), special_round=1)
+    choices: Any = SimpleNamespace(
+        features=SimpleNamespace(classes=HandClasses(SMALL_HOLDEM)), special_round=1
+    )
     generator: Any = SimpleNamespace(choice=choice, random=np.random.default_rng(0).random)
     ends, weights, is_sample = public_build._last_boards(choices, deals, np.arange(len(dealt)), generator)
     assert is_sample
