@@ -16,7 +16,7 @@ from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.methods.find import METHODS
-from errai.abstraction.methods.method import Method, RoundWork
+from errai.abstraction.methods.method import Method, RoundRecipe, RoundWork
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.population import random_deals
 from errai.abstraction.public.build import build_public_abstraction
@@ -91,6 +91,10 @@ def test_what_names_mean() -> None:
     assert [one.nested for one in recalling.rounds] == [(5, 2), (5, 2), (5, 2), None]
     assert [one.recall for one in recalling.rounds] == [False, True, True, True]
     assert Recipe.parse("ir-ke 169-1,000-1,000-1,000", rules).rounds[3].num_buckets == 1000
+    # As many parts of each bucket as there are flops in all: no reason to forget the bucket.
+    assert Recipe.parse("PR-HS 10-1286792-9-9", rules).rounds[1] == RoundRecipe(
+        Method.STRENGTH, 1_286_792, None, recall=True
+    )
     both = parse_recipes("IR-KE-KO 169-200-200-200 / PR-PHS-PHS 10-10-10-10", rules)
     assert len(both) == 2
     assert len(parse_recipes("IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9", rules)) == 1
