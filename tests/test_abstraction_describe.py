@@ -1,6 +1,7 @@
 """What is told of abstractions, against looking every deal up: occupancy, members, profiles, overlap."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from errai.abstraction.describe import features_of, is_by_class, members, occupa
 from errai.abstraction.features.features import Features
 from errai.abstraction.methods import method
 from errai.abstraction.named_groups import leduc_abstraction
+from errai.abstraction.population import random_deals
 from errai.abstraction.recipe import parse_recipes
 
 pytestmark = [
@@ -175,8 +177,17 @@ def test_compare_by_random_deals_and_large_tables(folders: Path, monkeypatch: py
     whole = compare_round(first, second, 2)
     monkeypatch.setattr(compare, "MOST_CANONICAL_DEALS", 100)
     monkeypatch.setattr(compare, "DEALS_A_CHUNK", 700)
+    chunks: list[np.ndarray] = []
+
+    def drawn(*arguments: Any) -> np.ndarray:
+        chunks.append(random_deals(*arguments))
+        return chunks[-1]
+
+    monkeypatch.setattr(compare, "random_deals", drawn)
     sampled = compare_round(first, second, 2, num_deals=5000, seed=2)
     assert (sampled.unit, sampled.num_hands) == ("random deals", 5000)
+    assert [len(one) for one in chunks] == [700] * 7 + [100]
+    assert len({one[:100].tobytes() for one in chunks}) == 8, "each chunk has deals of its own"
     assert sampled.rand == pytest.approx(whole.rand, abs=0.03)
     monkeypatch.setattr(compare, "MOST_CELLS", 10)
     assert compare_round(first, second, 2, num_deals=5000, seed=2) == sampled

@@ -15,7 +15,8 @@ from errai.abstraction.clustering.percentile import bucket_of_value, nested_perc
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
-from errai.abstraction.methods.method import Method
+from errai.abstraction.methods.find import METHODS
+from errai.abstraction.methods.method import Method, RoundRecipe, RoundWork
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.population import random_deals
 from errai.abstraction.public.build import build_public_abstraction
@@ -90,6 +91,10 @@ def test_what_names_mean() -> None:
     assert [one.nested for one in recalling.rounds] == [(5, 2), (5, 2), (5, 2), None]
     assert [one.recall for one in recalling.rounds] == [False, True, True, True]
     assert Recipe.parse("ir-ke 169-1,000-1,000-1,000", rules).rounds[3].num_buckets == 1000
+    # As many parts of each bucket as there are flops in all: no reason to forget the bucket.
+    assert Recipe.parse("PR-HS 10-1286792-9-9", rules).rounds[1] == RoundRecipe(
+        Method.STRENGTH, 1_286_792, None, recall=True
+    )
     both = parse_recipes("IR-KE-KO 169-200-200-200 / PR-PHS-PHS 10-10-10-10", rules)
     assert len(both) == 2
     assert len(parse_recipes("IR-KE-KO 169-9-9-9 / IR-KE-KO 169-9-9-9", rules)) == 1
@@ -194,6 +199,20 @@ def test_the_lowest_of_equally_near_centres_of_a_group() -> None:
     found = np.empty(3, dtype=np.int64)
     _round_buckets.nearest_in_group(rows, group, centres, np.array([3, 2]), found)
     assert found.tolist() == [1, 3, 4]
+
+
+def test_a_bucket_of_few_deals_has_fewer_centres(features: dict[str, Features]) -> None:
+    """Of four parts in each bucket the first has two and the third one: the rest are not looked at."""
+    some = features["rhode-island"]
+    (recipe,) = parse_recipes("IIP-HS-KO 13-3-4", some.plan.rules)
+    parent = build(some, "IR-HS-HS 13-3-2").rounds[0][1]
+    deals, options = Deals(some.plan.rules), BuildOptions()
+    work = RoundWork(2, recipe.rounds[2], some, deals, options, parent, None, print, "")
+    parts = {0: np.full((2, 4), 900, dtype=np.uint16), 2: np.full((1, 4), 3000, dtype=np.uint16)}
+    made = METHODS[Method.OPPONENT_CLUSTERS].looked_up(work, parts)
+    assert made.num_buckets == 12
+    assert made.arrays["num-centres"].tolist() == [2, 0, 1]
+    assert made.arrays["centres"][:, :, 0].tolist() == [[900, 900, 0, 0], [0] * 4, [3000, 0, 0, 0]]
 
 
 def test_an_opponent_cluster_without_hands_keeps_its_column(features: dict[str, Features]) -> None:

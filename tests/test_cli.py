@@ -408,6 +408,16 @@ def test_bad_input_as_a_process() -> None:
     assert_refused(Result(process.returncode, out.decode(), err.decode()), "'AsAx' is not an item of a range")
 
 
+def test_a_table_that_went_bad_is_not_the_users_doing(
+    errai: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def configure(*_: object, **__: object) -> None:
+        raise FloatingPointError("the regrets of player 1 are not finite")
+
+    monkeypatch.setattr("errai.runs.run.configure", configure)
+    assert errai("solve", "kuhn") == Result(1, "", "errai: the regrets of player 1 are not finite.\n")
+
+
 def test_help_does_not_wait_for_numba() -> None:
     program = (
         "import sys, errai.cli.main; late = {'numba', 'numpy'} & set(sys.modules); assert not late, late"

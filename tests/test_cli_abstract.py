@@ -190,7 +190,7 @@ def test_flags_go_before_the_file(run_errai, features: Features, tmp_path: Path)
     assert (told["abstraction"], told["seed"], told["out"]) == (PERFECT, 4, "x")
 
 
-@pytest.mark.parametrize("again", ["same", "resume", "both"])
+@pytest.mark.parametrize("again", ["same", "resume", "both", "moved"])
 def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tmp_path, again: str) -> None:
     command = ["abstract", "build", IMPERFECT, "--game", "rhode-island", "--out", "x"]
 
@@ -210,14 +210,17 @@ def test_interrupted_build_goes_on(run_errai, features, folders, monkeypatch, tm
     status, _, err = run_errai("abstract", "build", PERFECT, "--game", "rhode-island", "--out", "x")
     assert status == 2
     assert f"holds an unfinished build of something else, '{IMPERFECT}'" in err
-    written = (tmp_path / "x" / "0-1-table.array").stat().st_mtime_ns
-    resumed = ["abstract", "build", "--resume", "--out", "x"]
-    status, _, _ = run_errai(*{"same": command, "resume": resumed, "both": [*command, "--resume"]}[again])
+    place = tmp_path / "x"
+    if again == "moved":  # the note in it names the folder in which it was begun
+        place = place.rename(tmp_path / "y")
+    written = (place / "0-1-table.array").stat().st_mtime_ns
+    resumed = ["abstract", "build", "--resume", "--out", place.name]
+    status, _, _ = run_errai(*{"same": command, "both": [*command, "--resume"]}.get(again, resumed))
     assert status == 0
-    assert (tmp_path / "x" / "0-1-table.array").stat().st_mtime_ns == written
+    assert (place / "0-1-table.array").stat().st_mtime_ns == written
     for path in (folders / "imperfect").glob("*.array"):
-        assert (tmp_path / "x" / path.name).read_bytes() == path.read_bytes()
-    assert not list((tmp_path / "x").glob(".*"))
+        assert (place / path.name).read_bytes() == path.read_bytes()
+    assert not list(place.glob(".*"))
 
 
 def test_what_is_described_and_not_yet_there_is_begun_by_resume(
@@ -410,6 +413,15 @@ def test_info(run_errai, folders: Path, features: Features) -> None:
     for r, one in enumerate(told["rounds"]):
         assert (one["buckets"], one["distance"]) == (found.num_buckets(r), found.statistics[0][r]["cost"])
         assert one["table_bytes"] == 2 * features.classes.size(r)
+    told = json.loads(run_errai("abstract", "info", str(folders / "asymmetric"), "--json")[1])
+    assert [(one["position"], one["round"], one["method"], one["recall"]) for one in told["rounds"]] == [
+        (0, 1, "HS", False),
+        (0, 2, "HS", False),
+        (0, 3, "HS", False),
+        (1, 1, "KE", False),
+        (1, 2, "KE", True),
+        (1, 3, "HS", True),
+    ]
     out = run_errai("abstract", "info", str(folders / "asymmetric"))[1]
     assert "round 1, round 2, round 3 of player 0; round 1, round 2 of player 1: hands are classes" in out
     assert "round 3 of player 1: hands are canonical deals, each counted once\n" in out
@@ -461,6 +473,7 @@ def test_show_hand(run_errai, folders: Path, features: Features, tmp_path: Path)
     assert out.startswith(f"As on Ts: bucket {bucket} of 20 in round 2, {IMPERFECT}\n  As: E[HS] 0.")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "█" in out
+    assert out.splitlines()[-1] == f"next: errai abstract show {place} --bucket 2:{bucket}"
     told = json.loads(run_errai(*command, "--json")[1])
     row = features.classes.index(np.array([features.plan.rules.deck.parse("AsTs")], dtype=np.uint8), 1)
     assert (told["round"], told["street"], told["bucket"], told["buckets"]) == (2, None, bucket, 20)

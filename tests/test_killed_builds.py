@@ -127,6 +127,16 @@ def test_numbers_are_on_disk_before_the_journal_that_counts_them(
     assert len(calls) == 3
 
 
+def test_chunks_of_another_cut_do_not_count(tmp_path: Path) -> None:
+    """Four rows are two chunks of two, or one of three and one of one: what was done is not known then."""
+    headers = [ArrayHeader("a", (4,), "<u2", "hands")]
+    stage = feature_stage.Stage(tmp_path, "round-0", headers, 2, "4 by 2")
+    stage.count()
+    stage.note()
+    assert feature_stage.Stage(tmp_path, "round-0", headers, 2, "4 by 2").chunks_done == 1
+    assert feature_stage.Stage(tmp_path, "round-0", headers, 2, "4 by 3").chunks_done == 0
+
+
 class Interrupted:
     """A report that interrupts at a step of the first stage whose name begins so."""
 

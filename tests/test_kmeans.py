@@ -158,6 +158,19 @@ def test_a_new_centre_twice_as_far_from_the_old_as_the_row_is_looked_at(metric):
     assert masses.tolist() == [499**2]
 
 
+@pytest.mark.parametrize(
+    ("metric", "far", "weight"), [(Metric.L1, 60_000, 1 << 33), (Metric.L2, 40_000, 800_000_000)]
+)
+def test_a_row_next_to_a_centre_is_chosen_where_masses_are_scaled_down(metric, far, weight):
+    """Weight times squared distance would not fit, so bits are dropped: of a distance of 1 none is left."""
+    rows, weights = lines(0, 1, far), np.full(3, weight)
+    assert (3 * weight * far**2).bit_length() > 61
+    for seed in range(4):
+        found = cluster(rows, weights, 3, metric, seed=seed, max_iterations=0, num_threads=1)
+        assert sorted(found.centres[:, 0].tolist()) == [0, 1, far]
+        assert found.cost == 0
+
+
 @needs_jit
 @both_metrics
 def test_as_plain_lloyd_on_a_sample(metric):

@@ -327,6 +327,13 @@ def test_bad_options(options: dict[str, int], sentence: str) -> None:
     assert str(caught.value) == sentence
 
 
+def test_options_that_are_not_given() -> None:
+    assert BuildOptions() == BuildOptions(
+        seed=0, restarts=2, max_iterations=50, sample_size=None, full_passes=1, num_threads=None
+    )
+    assert BuildOptions().effort(7) == Effort(7, 2, 50, None, 1, None)
+
+
 def test_games_by_name_and_games_without_cards() -> None:
     with pytest.raises(UsageError, match="'bluff-2-1' is a dice game: expected a card game"):
         errai.abstract("bluff-2-1", "IR-KE-KO 2-2")

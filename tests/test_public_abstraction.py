@@ -3,6 +3,7 @@
 import json
 from functools import cache
 from itertools import combinations, permutations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from naive import WITHOUT_JIT
 from naive import abstraction_public as twin
 
 import errai
+from errai import workers
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan
+from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.public import _abstraction as _public_abstraction
+from errai.abstraction.public import build as public_build
 from errai.abstraction.public.abstraction import ClusterTables, load_public_abstraction, padded
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import (
@@ -225,6 +229,28 @@ def test_the_last_round_takes_the_nearest_centre_of_its_cluster():
         assert abstraction().buckets_on_board(board).tolist() == expected
 
 
+def test_random_boards_of_the_last_round_come_as_often_as_they_are_dealt():
+    """A canonical flop stands for 4, 12 or 24 deals, and is drawn in proportion to them."""
+    deals = Deals(SMALL_HOLDEM)
+    dealt = deals.boards.weights(deals.board_round(1))
+    assert (len(dealt), int(dealt.sum()), sorted(set(dealt.tolist()))) == (48, 560, [4, 12, 24])
+    chances = []
+
+    def choice(number, size, p=None):
+        chances.append(p)
+        return np.arange(size) % number
+
+    choices: Any = SimpleNamespace(
+        features=SimpleNamespace(classes=HandClasses(SMALL_HOLDEM)), special_round=1
+    )
+    generator: Any = SimpleNamespace(choice=choice, random=np.random.default_rng(0).random)
+    ends, weights, is_sample = public_build._last_boards(choices, deals, np.arange(len(dealt)), generator)
+    assert is_sample
+    assert chances[0].tolist() == (dealt / 560).tolist()
+    assert set(weights.tolist()) == {1}
+    assert all(len(set(board)) == 5 for board in ends.tolist())
+
+
 def test_enough_buckets_lose_nothing_but_equal_histograms():
     built = build_public_abstraction(features(), clusters(), buckets=60_000, only=[2])
     tables, public = built.clusters[2], clusters().boards(2)
@@ -419,7 +445,9 @@ def test_bad_look_ups_are_refused():
         build_public_abstraction(features(), empty)
 
 
-def test_report_is_told_of_every_cluster():
+def test_report_is_told_of_every_cluster(monkeypatch):
+    """Once each; what is told every second besides does not come where a second is long."""
+    monkeypatch.setattr(workers, "SECONDS_BETWEEN_REPORTS", 1e6)
     told = []
     build_public_abstraction(features(), clusters(), buckets=3, report=lambda *done: told.append(done))
     assert told == [(n, NUM_CLUSTERS) for n in range(1, NUM_CLUSTERS + 1)]
