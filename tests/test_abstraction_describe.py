@@ -34,8 +34,9 @@ def rows_of(folders: Path, name: str):
 
 
 @pytest.mark.parametrize("name", ["leduc", "imperfect", "perfect"])
-def test_occupancy_and_members_by_hand(folders: Path, name: str) -> None:
+def test_occupancy_and_members_by_hand(folders: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against looking every deal of the first two rounds up as text."""
+    monkeypatch.setattr(describe, "ROWS_A_CHUNK", 10)  # several chunks, the last of which is short
     found, features = rows_of(folders, name)
     for r in range(2):
         sizes = naive.bucket_sizes(found, r)
@@ -117,7 +118,8 @@ def test_refined_tables_are_as_large_as_was_told(features: Features, monkeypatch
     test_tables_are_as_large_as_was_told(features, name)
 
 
-def test_profiles(features: Features) -> None:
+def test_profiles(features: Features, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(describe, "ROWS_A_CHUNK", 5 * 50)  # 5, 5 and 2 of the 12 hands
     rng = np.random.Generator(np.random.PCG64(3))
     for r in range(3):
         classes = rng.choice(features.classes.size(r), 12, replace=False)

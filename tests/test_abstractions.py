@@ -8,10 +8,15 @@ import pytest
 from naive import abstraction_buckets as naive
 
 import errai
-from errai.abstraction import _round_buckets
+from errai.abstraction import _round_buckets, population
 from errai.abstraction.abstraction import Abstraction, RoundFactory
 from errai.abstraction.build import build_abstraction
-from errai.abstraction.clustering.percentile import bucket_of_value, nested_percentiles, percentile_buckets
+from errai.abstraction.clustering.percentile import (
+    MAX_VALUES_TO_COUNT,
+    bucket_of_value,
+    nested_percentiles,
+    percentile_buckets,
+)
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
@@ -22,6 +27,8 @@ from errai.abstraction.population import random_deals
 from errai.abstraction.public.build import build_public_abstraction
 from errai.abstraction.public.clusters import cluster_public_boards, public_differences, transition_table
 from errai.abstraction.recipe import Recipe, default_nesting, parse_recipes
+from errai.abstraction.round_buckets import ClassTable, Lossless, RefinedStrength
+from errai.cards.hands import open_deals
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
@@ -157,6 +164,8 @@ def test_percentiles_against_the_twin() -> None:
         weights = rng.integers(1, 5, size=size)
         found = percentile_buckets(values, weights, num_buckets)
         assert found.tolist() == naive.percentile_buckets(values.tolist(), weights.tolist(), num_buckets)
+        sorted_instead = percentile_buckets(values * MAX_VALUES_TO_COUNT, weights, num_buckets)
+        assert sorted_instead.tolist() == found.tolist(), "numbers too large to be counted one by one"
         nested = nested_percentiles(values, others, weights, (3, 2))
         outer = percentile_buckets(values, weights, 3)
         assert (nested // 2 == outer).all()
@@ -351,6 +360,42 @@ def test_large_last_rounds_are_refined_as_a_table_would(
             assert (table.buckets(deals, 2) == refined.buckets(deals, 2)).mean() > 0.95
 
 
+def test_hole_cards_of_a_refined_round_may_be_in_any_order() -> None:
+    """Every strength is a part of its own, so that a bucket is the strength of the hand."""
+    rules = rules_of("holdem-2-4")
+    classes, most = HandClasses(rules), FeaturePlan(rules, 1).max_strength
+    sweep = BoardSweep(classes, None, 0)
+    all_alike = ClassTable(classes, 0, np.zeros(classes.size(0), dtype=np.uint16), 1)
+    refined = RefinedStrength(all_alike, 2, 2, sweep, np.arange(most + 1)[np.newaxis], most + 1)
+    boards = np.array([rules.deck.parse(text) for text in ("QsJs2d", "7c7d2h")], dtype=np.uint8)
+    for board in boards:
+        cards, hands = open_deals(rules.deck, 2, board)
+        strengths = sweep.features(board).strength[hands]
+        assert len(np.unique(strengths)) > 50
+        swapped = np.ascontiguousarray(cards[:, [1, 0, 4, 2, 3]])
+        for deals in (cards, swapped):
+            assert np.array_equal(refined.of_deals(deals), strengths)
+        assert np.array_equal(refined.on_board(cards, hands), strengths)
+
+
+def test_chunks_of_a_sample_are_different_deals(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = rules_of("rhode-island")
+    deals, classes = Deals(rules), HandClasses(rules)
+    monkeypatch.setattr(population, "DEALS_A_CHUNK", 100)
+
+    def sample(seed: int, num_threads: int) -> population.Population:
+        return population.sampled_deals(deals, classes, 1, Lossless(deals, 0), 250, seed, num_threads)
+
+    found = sample(5, 1)
+    chunks = [found.classes[begin : begin + 50].tolist() for begin in (0, 100, 200)]
+    assert chunks[0] != chunks[1] != chunks[2] != chunks[0]
+    assert sample(5, 2).classes.tolist() == found.classes.tolist()
+    assert sample(6, 1).classes.tolist() != found.classes.tolist()
+    cards = classes.unindex(found.classes, 1)
+    assert np.array_equal(found.parents, classes.index(np.ascontiguousarray(cards[:, :1]), 0))
+    assert found.weights.tolist() == [1] * 250
+
+
 def test_sides_may_differ(features: dict[str, Features], tmp_path: Path) -> None:
     some = features["rhode-island"]
     recipes = parse_recipes("IR-KE-KO 13-20-30 / PR-PHS-PHS 4-2x2-3", some.plan.rules)
@@ -364,6 +409,11 @@ def test_sides_may_differ(features: dict[str, Features], tmp_path: Path) -> None
     for player in (0, 1):
         assert (loaded.buckets(deals, 2, player) == abstraction.buckets(deals, 2, player)).all()
     assert (loaded.buckets(deals, 2, 0) != loaded.buckets(deals, 2, 1)).any()
+    loaded.save(tmp_path / "again")
+    again = errai.load_abstraction(tmp_path / "again")
+    assert isinstance(again, Abstraction)
+    assert again.statistics == loaded.statistics == abstraction.statistics
+    assert again.statistics[0] != again.statistics[1]
 
 
 def test_clusters_are_nearer_than_chance(features: dict[str, Features]) -> None:

@@ -134,6 +134,7 @@ BAD = [
     ([*RIVER, "--algorithm", "best"], "'best'"),
     (["spot", "--board", "QsQs2h", *RIVER[3:]], "Qs"),
     (["size", "nolimit-holdem", "--max-raises", "2"], NEEDS_BETS),
+    (["size", "nolimit-holdem", "--max-raises", "0"], NEEDS_BETS),
     (["solve", "leduc", "--force-all-in", "1"], NEEDS_BETS),
     (["size", "nolimit-holdem", "--bets", "1p,big"], "'big'"),
     (["size", "nolimit-holdem", "--bets", "1e99999999p"], "1e99999999p"),

@@ -189,6 +189,16 @@ def test_show(errai: CommandLine) -> None:
     ]
 
 
+def test_a_folder_with_the_name_of_a_game_does_not_hide_it(
+    errai: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = errai("show", "leduc", "--depth", "1")
+    assert shown.status == 0
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "leduc").mkdir()
+    assert errai("show", "leduc", "--depth", "1") == shown
+
+
 def test_show_as_json(errai: CommandLine) -> None:
     shown = json.loads(errai("show", "leduc", "rr", "--depth", "1", "--json").out)
     nodes = shown.pop("nodes")
@@ -228,6 +238,15 @@ def test_equity(errai: CommandLine) -> None:
     machine = json.loads(errai("equity", "AsAh", "KsKh", "--board", "2c7d9h4s3c", "--json").out)
     assert (machine["equity"], machine["win"], machine["tie"], machine["lose"]) == (1.0, 1.0, 0.0, 0.0)
     assert (machine["ranges"], machine["board"]) == (["AsAh", "KsKh"], "2c7d9h4s3c")
+
+
+def test_equity_tells_wins_ties_and_losses_apart(errai: CommandLine) -> None:
+    """Three of six hands lose to the aces, one is as good, two have made a set."""
+    line = ["equity", "AsAh", "KsKd,TcTd,8c8d,AcAd,QcQd,JcJd", "--board", "2h7d9hJsQs"]
+    machine = json.loads(errai(*line, "--json").out)
+    told = [machine[key] for key in ("equity", "win", "tie", "lose")]
+    assert told == pytest.approx([7 / 12, 1 / 2, 1 / 6, 1 / 3], abs=1e-12)
+    assert errai(*line).out.endswith("  equity 0.583333 (wins 0.500000, ties 0.166667, loses 0.333333)\n")
 
 
 def all_commands() -> dict[str, typer.core.TyperCommand]:

@@ -515,6 +515,10 @@ def test_show_bucket(run_errai, folders: Path, features: Features) -> None:
     assert told["num_deals"] == features.deals(1)[found.rounds[0][1].table == 7].sum()
     strengths = [one["strength"] for one in told["hands"]]
     assert (strengths[0], strengths[-1]) == (told["mean"]["weakest"], told["mean"]["strongest"])
+    few = json.loads(run_errai("abstract", "show", place, "--bucket", "2:7", "--json", "--limit", "5")[1])
+    last = told["num_hands"] - 1
+    assert last > 8, "more hands than are shown"
+    assert few["hands"] == [told["hands"][round(last * part / 4)] for part in range(5)], "evenly from all"
     status, out, _ = run_errai(
         "abstract", "show", str(folders / "perfect"), "--bucket", "3:7", "--limit", "3"
     )

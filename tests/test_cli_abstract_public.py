@@ -11,7 +11,10 @@ import pytest
 from naive import WITHOUT_JIT
 
 import errai
+from errai.abstraction.named_groups import leduc_abstraction
 from errai.abstraction.public.abstraction import load_public_abstraction
+from errai.abstraction.public.clusters import PublicClusters
+from errai.cli import abstract_public
 from errai.cli.progress import Progress
 
 RunErrai = Callable[..., tuple[int, str, str]]
@@ -49,6 +52,10 @@ def test_public_clusters_and_their_buckets(home: Path, run_errai: RunErrai) -> N
     assert len(set((buckets[buckets >= 0] // 30).tolist())) == 1, "one public cluster"
     one = load_public_abstraction(out, clusters=[int(buckets.max()) // 30])
     assert (one.buckets_on_board(board) == buckets).all()
+    told = json.loads(run_errai("abstract", "info", out, "--json")[1])
+    files = [path for path in Path(out).rglob("*.*") if path.is_file()]
+    assert len(files) == 3 + 4 * 3, "the folders of the clusters count, too"
+    assert told["disk_bytes"] == sum(path.stat().st_size for path in files)
     status, text, error = run_errai("abstract", "public", str(home / "base"), "--public", "4", "--out", out)
     assert (status, text) == (2, "")
     assert "holds an abstraction already" in error
@@ -71,6 +78,18 @@ def test_json(home: Path, run_errai: RunErrai) -> None:
     assert status == 0
     assert about["boards_a_cluster"] == [1] * 13
     assert about["rounds"][0] == {"round": 2, "street": None, "buckets": 65, "buckets_a_cluster": 5}
+
+
+def test_sizes_of_clusters_are_told_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    """Clusters are numbered by their boards, so the first need not be the smallest."""
+    sizes = [4, 1, 9, 7, 2]
+    boards = PublicClusters(np.repeat(np.arange(5, dtype=np.int32), sizes), 5, 3.0, 6, True, 0)
+    built = abstract_public.PublicBuild(None, boards, 2.0, 5.0)  # type: ignore[arg-type]
+    abstract_public._print_clusters(leduc_abstraction("[JQ.K]"), built, 1)
+    assert capsys.readouterr().out == (
+        "23 public boards of round 2 of leduc in 5 clusters, by the 4 buckets of [JQ.K]\n"
+        "boards a cluster: 1 to 9, median 4; 6 passes, 2.0 s\n"
+    )
 
 
 def test_a_base_must_be_an_abstraction(home: Path, run_errai: RunErrai) -> None:

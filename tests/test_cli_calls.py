@@ -1,5 +1,6 @@
 """What is typed reaches the Python API: each option off its default, seen where the API is called."""
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from errai.abstraction.options import BuildOptions
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
+from errai.response.estimate import Estimate
 from errai.runs.run import Job
 from errai.solvers.solve import StopRule
 
@@ -118,7 +120,10 @@ def test_a_run_that_goes_on_keeps_its_own(run_errai: RunErrai, option: list[str]
     assert err == f"errai: {name} needs a game: a run that is resumed keeps its own.\n"
 
 
-@pytest.mark.parametrize(("typed", "seconds"), [([], 600.0), (["--checkpoint-every", "5"], 5.0)])
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [([], 600.0), (["--checkpoint-every", "5"], 5.0), (["--checkpoint-every", "0"], 0.0)],
+)
 def test_seconds_between_checkpoints(
     run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch, typed: list[str], seconds: float
 ) -> None:
@@ -182,6 +187,38 @@ def test_exploit(recorded: Callable[..., Recorder]) -> None:
     simple = ["exploit", "half", "--game", "leduc", "--threads", "3"]
     assert recorded("errai.runs.measure.Measurable.exploitability", *simple).arguments[0] == 3
     assert recorded("errai.runs.measure.Measurable.estimate", *simple, "--estimate").arguments == (3,)
+
+
+def test_every_number_of_an_estimate_is_told(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Estimate(
+        steps=2_000_000_000,
+        seconds=5.0,
+        num_threads=3,
+        sample="a river",
+        table_bytes=7 << 10,
+        hand_bytes=9 << 10,
+        free_bytes=11 << 10,
+    )
+    monkeypatch.setattr("errai.runs.measure.Measurable.estimate", lambda *_: found)
+    command = ["exploit", "half", "--game", "leduc", "--estimate"]
+    assert json.loads(run_errai(*command, "--json")[1]) == {
+        "game": "leduc",
+        "steps": 2_000_000_000,
+        "seconds": 5.0,
+        "threads": 3,
+        "sample": "a river",
+        "table_bytes": 7 << 10,
+        "hand_bytes": 9 << 10,
+        "fits": False,
+    }
+    assert run_errai(*command) == (
+        0,
+        "leduc: 2,000,000,000 steps (a betting node with a hand at a board, for both positions), about "
+        "5.0 s here on 3 threads, at the pace of a river (2.50 ns a step)\n"
+        "  memory: 7.0 KiB for the strategy's tables and 9.0 KiB for hands and boards at a time, which does "
+        "not fit into the 11.0 KiB that are free\n",
+        "",
+    )
 
 
 SPOT = ["spot", "--board", "QsJh2h", "--oop", "AhKh", "--ip", "JsTs", "--pot", "50"]

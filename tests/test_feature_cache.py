@@ -339,6 +339,11 @@ def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:
     status, out, err = run_errai("cache")
     assert (status, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()[3:-1]] == list(found)
+    newest_first = [kuhn, "features-1111", leduc, "features-0000", "kernels-2222"]
+    for age, name in enumerate(newest_first):
+        for path in (filled / name).iterdir():
+            os.utime(path, (10**9 - age, 10**9 - age))
+    assert list(listed(run_errai)) == newest_first
     assert (
         out.splitlines()[-1] == "  old: this version does not read it; 'errai cache --clear old' removes it"
     )

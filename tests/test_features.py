@@ -263,6 +263,17 @@ def test_expected_strength_of_twenty_hands(hole_cards: tuple[FeaturePlan, np.nda
 
 
 @needs_jit
+def test_squares_of_the_last_round_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The square of hold'em's best hand has 22 bits, its strength 11."""
+    features = Features.__new__(Features)
+    features.plan = FeaturePlan(rules_of("limit-holdem"))
+    strengths = np.array([0, 255, 256, 1000, 1980], dtype=np.uint16)
+    monkeypatch.setattr(Features, "strength", lambda self, round_index: strengths)
+    assert features.squared(3).tolist() == [0, 65_025, 65_536, 1_000_000, 3_920_400]
+    assert features.expected_strength_squared(3)[[0, -1]].tolist() == [0.0, 1.0]
+    assert features.expected_strength(3)[3] == 1000 / 1980
+
+
 def test_features_are_the_same_on_one_and_two_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

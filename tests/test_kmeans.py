@@ -171,6 +171,24 @@ def test_a_row_next_to_a_centre_is_chosen_where_masses_are_scaled_down(metric, f
         assert found.cost == 0
 
 
+@both_metrics
+def test_distances_of_many_centres_are_told_with_their_numbers(metric):
+    """Of centres that are measured strip by strip."""
+    num_centres = 2 * _kmeans.CENTRES_PER_STRIP + 3
+    columns = np.zeros((4, num_centres), dtype=np.uint16)
+    columns[0] = np.arange(num_centres) * 7 % 999
+    keys = np.empty((2, num_centres), dtype=np.int64)
+    begin = _kmeans.CENTRES_PER_STRIP + 5
+    squared = metric is Metric.L2
+    totals = np.empty(_kmeans.CENTRES_PER_STRIP, dtype=np.int32)
+    _kmeans.distance_table(columns, begin, squared, totals, keys)
+    for row, centre in zip(keys, (begin, begin + 1), strict=True):
+        gaps = np.abs(columns[0].astype(np.int64) - int(columns[0, centre]))
+        expected = (gaps**2 if squared else gaps) << 32 | np.arange(num_centres)
+        expected[centre] = np.iinfo(np.int64).max
+        assert np.array_equal(row, expected)
+
+
 @needs_jit
 @both_metrics
 def test_as_plain_lloyd_on_a_sample(metric):

@@ -24,7 +24,7 @@ from errai.abstraction.clustering.potential_aware import cluster_potential
 from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.features.rows import HandRows
-from errai.abstraction.methods import clusters, potential
+from errai.abstraction.methods import clusters, method, potential
 from errai.abstraction.methods.find import METHODS
 from errai.abstraction.methods.method import Method, RoundWork
 from errai.abstraction.methods.percentiles import numbers_a_hand
@@ -105,6 +105,19 @@ def test_options_that_are_used_and_no_others_are_in_the_fingerprint(name: str, u
     assert fingerprint(recipes, plan, replace(options, num_threads=1)) == plain
     other_clusters = fingerprint(recipes, replace(plan, num_clusters=5), options)
     assert (other_clusters != plain) == ("KO" in name)
+    sides = [recipes[0], *parse_recipes("IR-HS-HS 3-3-3", plan.rules)]
+    marks = [fingerprint(chosen, plan, options) for chosen in (recipes, sides, sides[::-1], sides[1:])]
+    assert len(set(marks)) == 4, "the name of each side counts"
+
+
+def test_buckets_beyond_65536_have_numbers_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that recalls may have few parts in each of many buckets."""
+    monkeypatch.setattr(method, "TABLE_CHUNK", 2)
+    parents, parts = np.array([0, 40_000, 21_845, 3, 32_767], dtype=np.uint32), np.array([1, 1, 0, 0, 1])
+    table = method._numbered(parents, parts.astype(np.uint16), 2, 80_002)
+    assert table.tolist() == [1, 80_001, 43_690, 6, 65_535]
+    types = [method.smallest_type(num_buckets) for num_buckets in (1, 1 << 16, (1 << 16) + 1)]
+    assert types == [np.uint16, np.uint16, np.uint32]
 
 
 def test_options_that_are_not_used_change_no_bucket(features: dict[str, Features]) -> None:
@@ -308,6 +321,22 @@ def test_a_sample_is_verified_only_where_it_is_used() -> None:
                 verify_build(recipes, plan, options)
         else:
             verify_build(recipes, plan, options)
+
+
+def test_mean_rows_of_buckets_are_rounded_to_the_nearest(features: dict[str, Features]) -> None:
+    some = features["rhode-island"]
+    for r, ochs in ((1, False), (1, True), (2, False), (2, True)):
+        rows, weights = HandRows(some, r, ochs), some.deals(r).astype(object)
+        table = (np.arange(len(rows)) * 7 % 5).astype(np.uint16)  # of 6 buckets, the last of which is empty
+        found = rows.means(table, some.deals(r), 6)
+        numbers, num_up = rows.read(0, len(rows)).astype(object), 0
+        for bucket in range(5):
+            chosen = table == bucket
+            sums, total = weights[chosen] @ numbers[chosen], weights[chosen].sum()
+            assert found[bucket].tolist() == [(2 * one + total) // (2 * total) for one in sums]
+            num_up += sum(2 * (one % total) >= total for one in sums)
+        assert num_up > 0, "some are rounded up"
+        assert not found[5].any()
 
 
 @pytest.mark.parametrize(

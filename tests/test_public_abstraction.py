@@ -28,6 +28,7 @@ from errai.abstraction.public.clusters import (
     public_differences,
     transition_table,
 )
+from errai.abstraction.public.cost import memory_needed, table_bytes
 from errai.array_file import write_array
 from errai.cards.deck import Deck, format_cards
 from errai.errors import UsageError
@@ -443,6 +444,14 @@ def test_bad_look_ups_are_refused():
     empty = PublicClusters(np.zeros_like(clusters().cluster_of_board), 2, 0.0, 0, True, 0)
     with pytest.raises(UsageError, match="public cluster 1 is empty"):
         build_public_abstraction(features(), empty)
+
+
+def test_no_more_clusters_are_built_at_a_time_than_there_are():
+    plan = FeaturePlan(load_game("rhode-island"), 4)
+    needed = [memory_needed(plan, 1, 3, (500, 500), 10, num_threads) for num_threads in range(1, 6)]
+    tables = sum(table_bytes(plan, 1, 3, (500, 500)))
+    assert [bytes_ - tables for bytes_ in needed] == [n * (needed[0] - tables) for n in (1, 2, 3, 3, 3)]
+    assert needed[0] > tables
 
 
 def test_report_is_told_of_every_cluster(monkeypatch):
