@@ -14,6 +14,7 @@ from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.public import _clusters as _public_clusters
 from errai.abstraction.public.clusters import (
+    _choose_boards,
     buckets_of_classes,
     cluster_public_boards,
     public_differences,
@@ -292,6 +293,31 @@ def test_the_same_seed_gives_the_same_clusters():
     assert one.objective == two.objective
     other = cluster_public_boards(flop_differences(), 60, seed=5, restarts=2)
     assert other.cluster_of_board.tobytes() != one.cluster_of_board.tobytes()
+
+
+class Draws:
+    """Stands in for random numbers: the first board, and then a number in [0, 1) for each further one."""
+
+    def __init__(self, first, *uniforms):
+        self.first, self.uniforms = first, list(uniforms)
+
+    def integers(self, most):
+        return self.first
+
+    def random(self):
+        return self.uniforms.pop(0)
+
+
+def test_first_boards_are_drawn_by_squared_distance():
+    distances = np.array([[0.0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    # From board 0 the squares are 1 and 9: a tenth of all draws is board 1.
+    for uniform, board in ((0.0, 1), (0.099, 1), (0.101, 2), (0.999, 2)):
+        assert _choose_boards(distances, 2, Draws(0, uniform)) == [0, board]
+    # Then the nearest chosen board counts: the third is the one that is left.
+    assert _choose_boards(distances, 3, Draws(0, 0.101, 0.999)) == [0, 2, 1]
+    assert _choose_boards(distances, 3, Draws(2, 0.999, 0.0)) == [2, 1, 0]
+    # Boards that are all alike have equal chances, those that were chosen left out.
+    assert _choose_boards(np.zeros((4, 4)), 3, Draws(1, 0.34, 0.999)) == [1, 2, 3]
 
 
 def test_more_restarts_are_never_worse():

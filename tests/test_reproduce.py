@@ -179,6 +179,27 @@ def test_curves_beside_published_ones(
         "  B ends below A, as published: does not hold",
         f"data in {tmp_path / 'two.csv'}, picture in {tmp_path / 'two.png'}",
     ]
+    _, out, _ = reproduce(
+        capsys, monkeypatch, "two", "--out", str(tmp_path), "--iterations", "7", "--seed", "3", "--json"
+    )
+    assert json.loads(out) == {
+        "figure": "two",
+        "iterations": 7,
+        "seed": 3,
+        "unit": "mbb/g",
+        "crossings": [
+            {"curve": "A", "target": 2.0, "iteration": 2, "published": 1234},
+            {"curve": "A", "target": 0.1, "iteration": None, "published": None},
+            {"curve": "B", "target": 1.0, "iteration": 1, "published": None},
+        ],
+        "ends": [{"curve": "A", "value": 0.5, "published": 0.75}],
+        "claims": [
+            {"below": "A", "above": "B", "holds": True},
+            {"below": "B", "above": "A", "holds": False},
+        ],
+        "data": str(tmp_path / "two.csv"),
+        "picture": str(tmp_path / "two.png"),
+    }
     assert (tmp_path / "two.csv").read_text().split() == [
         "iteration,A,B",
         "1,4.0,1.0",
