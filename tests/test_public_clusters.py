@@ -308,16 +308,20 @@ class Draws:
         return self.uniforms.pop(0)
 
 
+def chosen_boards(distances, num_clusters, *draws):
+    return _choose_boards(distances, num_clusters, Draws(*draws))  # type: ignore[arg-type]
+
+
 def test_first_boards_are_drawn_by_squared_distance():
     distances = np.array([[0.0, 1, 3], [1, 0, 2], [3, 2, 0]])
     # From board 0 the squares are 1 and 9: a tenth of all draws is board 1.
     for uniform, board in ((0.0, 1), (0.099, 1), (0.101, 2), (0.999, 2)):
-        assert _choose_boards(distances, 2, Draws(0, uniform)) == [0, board]
+        assert chosen_boards(distances, 2, 0, uniform) == [0, board]
     # Then the nearest chosen board counts: the third is the one that is left.
-    assert _choose_boards(distances, 3, Draws(0, 0.101, 0.999)) == [0, 2, 1]
-    assert _choose_boards(distances, 3, Draws(2, 0.999, 0.0)) == [2, 1, 0]
+    assert chosen_boards(distances, 3, 0, 0.101, 0.999) == [0, 2, 1]
+    assert chosen_boards(distances, 3, 2, 0.999, 0.0) == [2, 1, 0]
     # Boards that are all alike have equal chances, those that were chosen left out.
-    assert _choose_boards(np.zeros((4, 4)), 3, Draws(1, 0.34, 0.999)) == [1, 2, 3]
+    assert chosen_boards(np.zeros((4, 4)), 3, 1, 0.34, 0.999) == [1, 2, 3]
 
 
 def test_more_restarts_are_never_worse():
