@@ -151,7 +151,10 @@ def solve_in_child(programme: Programme) -> tuple[float, Floats, Floats]:
 
 def serve() -> None:
     """Be the child: solve the programme that comes in, send the plans out, end when the parent does."""
-    received = _receive(sys.stdin.buffer)
+    try:
+        received = _receive(sys.stdin.buffer)
+    except EOFError:
+        sys.exit(1)  # the parent ended before it had sent everything; nobody is there to be told
     threading.Thread(target=_end_with_parent, daemon=True).start()
     matrices = (
         sparse.csr_array(
