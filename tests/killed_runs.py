@@ -22,7 +22,8 @@ import numpy as np
 import errai
 from errai.runs.folder import RunFolder, load_strategy, solver_tables
 from errai.runs.run import Job, configure, prepare, prepare_resumed
-from errai.solvers.solve import Measurement, StopRule
+from errai.solvers.solve import StopRule
+from errai.solvers.table_solver import Measurement
 from errai.tables import groups
 from errai.tables.checkpoint import has_checkpoint, read_arrays
 

@@ -21,7 +21,8 @@ from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
 from errai.runs.abstracted import find_abstractions, solve_abstracted_against_full
-from errai.solvers.solve import Measurement, Solver
+from errai.solvers.solve import Solver
+from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import RULES
 from errai.strategy.strategy import Strategy, find_node
 from errai.strategy.table import strategy_tables

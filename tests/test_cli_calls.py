@@ -158,7 +158,7 @@ def test_progress_against_a_full_opponent_tells_of_the_opponent(
     """A best response to the abstracted position sits opposite; chips of Leduc's ante become mbb/g."""
     from errai.cli.progress import Progress
     from errai.response.results import Exploitability
-    from errai.solvers.solve import Measurement
+    from errai.solvers.table_solver import Measurement
 
     shown = []
 

@@ -26,7 +26,8 @@ from errai.response.estimate import estimate_exploitability
 from errai.response.results import Exploitability
 from errai.runs.folder import RunFolder
 from errai.runs.forecast import seconds_to_go
-from errai.solvers.solve import Measurement, StopRule
+from errai.solvers.solve import StopRule
+from errai.solvers.table_solver import Measurement
 from errai.strategy.simple import SIMPLE_RULES, simple_strategy
 from errai.strategy.strategy import Strategy
 from errai.strategy.table import strategy_tables

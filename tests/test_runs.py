@@ -19,7 +19,8 @@ from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.games.rules import PokerRules
 from errai.runs.run import Run, configure, prepare, prepare_resumed
-from errai.solvers.solve import Measurement, StopRule, measurement_points
+from errai.solvers.solve import StopRule, measurement_points
+from errai.solvers.table_solver import Measurement
 from errai.strategy.files import describe_game, restore_game
 from errai.tables.checkpoint import has_checkpoint, read_checkpoint
 from errai.tree.bet_menu import BetMenu

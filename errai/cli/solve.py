@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from errai.runs.forecast import Forecast
     from errai.runs.run import Configured, Job, Run
     from errai.solvers.linear_programme import ProgrammeSize
-    from errai.solvers.solve import Measurement, StopRule
+    from errai.solvers.solve import StopRule
+    from errai.solvers.table_solver import Measurement
     from errai.solvers.update_rules import UpdateRule
 
 _MBB = re.compile(r"\s*([0-9.eE+-]+)\s*mbb(?:/g)?\s*")
@@ -301,7 +302,7 @@ def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
         "slots": job.solver.tree.num_slots,
         "table_bytes": job.table_bytes,
         "buffer_bytes": job.solver.buffer_bytes,
-        "threads": job.solver.walk.num_threads,
+        "threads": job.solver.num_threads,
     }
     if not json:
         _print_size(job)
@@ -334,8 +335,8 @@ def _print_size(job: "Job") -> None:
     seen = f" with abstraction {tree.buckets.name}" if tree.buckets is not None else ""
     print(f"{tree.game.name}{seen}: {tree.num_infosets:,} information sets, {tree.num_slots:,} slots")
     print(
-        f"tables of {job.solver.walk.dtype} {format_bytes(job.table_bytes)}, "
-        f"buffers {format_bytes(job.solver.buffer_bytes)}, {format_threads(job.solver.walk.num_threads)}"
+        f"tables of {job.solver.dtype} {format_bytes(job.table_bytes)}, "
+        f"buffers {format_bytes(job.solver.buffer_bytes)}, {format_threads(job.solver.num_threads)}"
         + (f", disk for checkpoints {format_bytes(2 * job.table_bytes)}" if job.folder else ""),
         flush=True,
     )

@@ -18,7 +18,8 @@ from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
 from errai.runs.run import configure, prepare
-from errai.solvers.solve import DEFAULT_ITERATIONS, Measurement, StopRule
+from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule
+from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tree.buckets import FULL

@@ -13,7 +13,8 @@ import numpy as np
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import PLAY
 from errai.games.bluff import BluffRules
-from errai.solvers.solve import Measurement, Solver, StopRule, run_solver
+from errai.solvers.solve import Solver, StopRule, run_solver
+from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.bluff import BluffStrategy, Dice
 from errai.tables.layout import Floats

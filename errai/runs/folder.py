@@ -38,7 +38,8 @@ from errai.folder_lock import LOCK_NAME, FolderLock
 from errai.games.catalogue import Game
 from errai.response.results import Exploitability
 from errai.runs.configuration import RunConfiguration
-from errai.solvers.solve import Measurement, Solver, StopRule
+from errai.solvers.solve import StopRule
+from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.files import read_strategy, strategy_game
 from errai.strategy.strategy import Strategy
@@ -52,7 +53,6 @@ from errai.tables.checkpoint import (
     read_into,
     verify_arrays,
 )
-from errai.tables.layout import TableLayout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.buckets import Buckets
 
@@ -207,7 +207,7 @@ class RunFolder:
             raise UsageError(f"'{self.path}' has tables that do not fit its game '{tree.game.name}'")
         return Strategy(tree, (tables[0], tables[1]))
 
-    def restore(self, solver: Solver) -> None:
+    def restore(self, solver: TableSolver) -> None:
         """Put a solver where the last checkpoint was."""
         found = read_checkpoint(self.path, self.fingerprint)
         if found.state["iteration"] == 0:
@@ -271,7 +271,7 @@ class RunFolder:
         seconds: float,
         stop: dict[str, Any],
         tables: dict[str, Array],
-        layout: TableLayout,
+        layout: SolverLayout,
     ) -> None:
         """Write a checkpoint: those groups of shards that changed since the last one.
 
@@ -328,7 +328,7 @@ def stop_from_state(state: dict[str, Any]) -> tuple[StopRule, int | None]:
     return StopRule(**state["stop"]), state["measure_every"]
 
 
-def solver_tables(solver: Solver) -> dict[str, Array]:
+def solver_tables(solver: TableSolver) -> dict[str, Array]:
     """Return the tables of a solver by name and player, such as `regrets-0`."""
     return {
         f"{name}-{player}": table for name, pair in solver.tables.items() for player, table in enumerate(pair)

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 
 from errai.runs.run import Job
-from errai.solvers.solve import UNLIMITED, Measurement, StopRule
+from errai.solvers.solve import UNLIMITED, StopRule
+from errai.solvers.table_solver import Measurement
 
 FIRST_TO_EXTRAPOLATE = 8
 """The first iterations say nothing about the slope of a convergence."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from errai.errors import UsageError
-from errai.solvers.solve import Measurement
+from errai.solvers.table_solver import Measurement
 
 Curve = tuple[Sequence[float], Sequence[float]]
 

@@ -38,14 +38,8 @@ from errai.runs.folder import (
     verify_free,
 )
 from errai.runs.rule_section import LINEAR_PROGRAMME, ForeignRule, LinearProgramme
-from errai.solvers.solve import (
-    Measurement,
-    Solver,
-    StopRule,
-    configured_rule,
-    run_solver,
-    verify_measure_every,
-)
+from errai.solvers.solve import Solver, StopRule, configured_rule, run_solver, verify_measure_every
+from errai.solvers.table_solver import Measurement, TableSolver
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import ARRAY_SUFFIX, has_checkpoint
@@ -100,7 +94,7 @@ class Job:
         earlier: measurements of an interrupted run.
     """
 
-    solver: Solver
+    solver: TableSolver
     stop: StopRule
     measure_every: int | None
     folder: RunFolder | None
@@ -148,7 +142,7 @@ class Job:
                     self.save()
         finally:
             self.close()
-        average, current = Strategy(solver.tree, solver.averages), Strategy(solver.tree, solver.source)
+        average, current = solver.strategy(), solver.strategy(current=True)
         where = folder.path if folder is not None else None
         return Run(average, average, current, tuple(measurements), solver.iteration, where, interrupted)
 
@@ -175,7 +169,7 @@ class Job:
             solver.seconds,
             stop_state(self.stop, self.measure_every),
             solver_tables(solver),
-            solver.tree.layout,
+            solver.layout,
         )
 
     @property
@@ -348,7 +342,7 @@ def _verified_dtype(dtype: npt.DTypeLike) -> str:
     return name
 
 
-def _verify_disk(lock: FolderLock, solver: Solver) -> None:
+def _verify_disk(lock: FolderLock, solver: TableSolver) -> None:
     """Refuse a run whose checkpoints would not fit: the old and the new one lie side by side for a moment."""
     table_bytes = sum(table.nbytes for table in solver_tables(solver).values())
     # What lies there already, without the page of each header.

@@ -13,14 +13,8 @@ import numpy.typing as npt
 
 from errai.engine.section import PLAY
 from errai.errors import UsageError
-from errai.solvers.solve import (
-    Measurement,
-    Solver,
-    StopRule,
-    configured_rule,
-    run_solver,
-    verify_measure_every,
-)
+from errai.solvers.solve import Solver, StopRule, configured_rule, run_solver, verify_measure_every
+from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.spot import SpotMeasurement, SpotResult
 from errai.strategy.spot_tree import SpotBetting, SpotTree, Texts, build_spot_tree

@@ -27,10 +27,10 @@ from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
-from errai.response.results import Exploitability
-from errai.solvers.update_rules import AVERAGES, REGRETS, RULES, Update, UpdateRule, find_rule
+from errai.solvers.table_solver import Measurement, TableSolver
+from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule
+from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
-from errai.tables.shards import NumberFormat, Shards
 from errai.workers import Workers
 
 PART_SLOTS = 1 << 16
@@ -45,32 +45,11 @@ WARM_UP_GAME = "leduc"
 """Small, and every walk of a dtype is one kernel."""
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One point of a convergence curve.
+class Solver(TableSolver):
+    """CFR on one public tree, all of which is walked in every iteration.
 
     Attributes:
-        iteration: iterations done.
-        seconds: time spent on iterations, measurements apart.
-        exploitability: of the average strategy.
-    """
-
-    iteration: int
-    seconds: float
-    exploitability: Exploitability
-
-
-class Solver:
-    """CFR on one public tree: regrets, averages, a rule's own tables and the iterations done so far.
-
-    Attributes:
-        tree: the game.
-        rule: the update rule.
         walk: the traversal.
-        tables: [name][player] float[slots] all that a checkpoint must hold; resuming from one fills
-            them and sets `iteration` and `seconds`.
-        iteration: iterations done.
-        seconds: time spent on them.
     """
 
     def __init__(
@@ -92,8 +71,6 @@ class Solver:
             engine: what makes the engine that walks; by default the CPU's.
             tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
-        self.tree = tree
-        self.rule = rule
         self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
@@ -112,39 +89,18 @@ class Solver:
         )
         num_bytes = num_numbers * self.walk.dtype.itemsize
         verify_memory(num_bytes, f"solving '{tree.game.name}' ({tree.num_slots:,} slots)")
-        held = {name: self._shards(tables_in) for name in rule.table_names()}
-        self.tables = {name: (first.held, second.held) for name, (first, second) in held.items()}
+        super().__init__(tree, rule, tree.layout, self.walk.dtype, tables_in)
         # [player] gains and strategies of one iteration; zeros between iterations.
         self._gains = [
             (np.zeros(size, self.walk.dtype), np.zeros(size, self.walk.dtype)) if by_gains else None
             for size, by_gains in zip(tree.layout.num_slots, self._goes_by_gains, strict=True)
         ]
         self._is_warm = False
-        self.iteration = 0
-        self.seconds = 0.0
-
-    def _shards(self, folder: str | Path | None) -> tuple[Shards, Shards]:
-        """Allocate a table of both players; the engine works on the held numbers themselves."""
-        numbers = NumberFormat(self.walk.dtype.name)
-        first, second = (
-            Shards(begin, numbers, self.walk.dtype, folder) for begin in self.tree.layout.shard_begin
-        )
-        return first, second
 
     @property
-    def regrets(self) -> tuple[Floats, Floats]:
-        """[player] float[slots]."""
-        return self.tables[REGRETS]
-
-    @property
-    def averages(self) -> tuple[Floats, Floats]:
-        """[player] float[slots] the average strategy, not normalised."""
-        return self.tables[AVERAGES]
-
-    @property
-    def source(self) -> tuple[Floats, Floats]:
-        """[player] float[slots] what is played in the next iteration, in proportion to its positive part."""
-        return self.tables[self.rule.source]
+    def num_threads(self) -> int:
+        """Threads that share the work."""
+        return self.walk.num_threads
 
     @property
     def buffer_bytes(self) -> int:
@@ -231,18 +187,13 @@ class Solver:
         measured = measure_exploitability(self.tree, self.source if current else self.averages, self.walk)
         return Measurement(self.iteration, self.seconds, measured)
 
-    def verify_finite(self) -> None:
-        """Stop with the name of the decision where a table holds a number that is none."""
-        for what, tables in self.tables.items():
-            for player, table in enumerate(tables):
-                # A sum is finite unless some entry is not, or the entries overflow together: both are fatal.
-                if not np.isfinite(table.sum(dtype=np.float64)):
-                    bad = np.flatnonzero(~np.isfinite(table))
-                    slot = int(bad[0]) if len(bad) else 0
-                    raise FloatingPointError(
-                        f"the {what} of player {player} are not finite at slot {slot}, "
-                        f"{self.tree.describe_slot(player, slot)}, after {self.iteration} iterations"
-                    )
+    def strategy(self, current: bool = False) -> Strategy:
+        """Return the average strategy, or the current one; it changes with the tables."""
+        return Strategy(self.tree, self.source if current else self.averages)
+
+    def describe_slot(self, player: int, slot: int) -> str:
+        """Name the decision, board and row of a slot."""
+        return self.tree.describe_slot(player, slot)
 
 
 def players_by_gains(rule: UpdateRule, is_bucketed: Sequence[bool] = (False, False)) -> list[bool]:
@@ -369,7 +320,7 @@ def verify_measure_every(measure_every: int | None) -> None:
 
 
 def run_solver(
-    solver: Solver,
+    solver: TableSolver,
     stop: StopRule,
     measure_every: int | None = None,
     report: Callable[[Measurement], None] | None = None,
