@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
+    from errai.response.abstract import abstract_exploitability as abstract_exploitability
     from errai.response.exploitability import best_response as best_response
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
@@ -34,6 +35,7 @@ _HOMES = {
     "UpdateRule": "errai.solvers.update_rules",
     "UsageError": "errai.errors",
     "abstract": "errai.abstraction.build",
+    "abstract_exploitability": "errai.response.abstract",
     "abstract_public": "errai.abstraction.public.abstract",
     "abstraction_from_function": "errai.abstraction.own",
     "load_abstraction": "errai.abstraction.load",
