@@ -11,7 +11,18 @@ import pytest
 from errai.cli.main import main
 from errai.experiments import rhode_island
 from errai.experiments.abstracted_holdem import abstraction_curves, build_for
-from errai.experiments.figure import Curves, Figure, PublishedCrossing, Tell, compare, points_to_measure
+from errai.experiments.figure import (
+    PAPER,
+    QUICK,
+    SECONDS,
+    Curves,
+    Figure,
+    PublishedCrossing,
+    Size,
+    Tell,
+    compare,
+    points_to_measure,
+)
 from errai.experiments.registry import FIGURES, find_figure
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -144,13 +155,13 @@ def test_curves_beside_published_ones(
     """A figure of four points: where curves cross, where they end, which is below, and what is left out."""
     values: dict[str, Sequence[float]] = {"A": [4.0, 2.0, 1.0, 0.5], "B": [1.0, 2.0, 3.0, 3.0]}
 
-    def draw(iterations: int, seed: int, tell: Tell) -> Curves:
-        return Curves([1, 2, 5, iterations], values, (f"'C' is left out: seed {seed}",))
+    def draw(size: Size, seed: int, tell: Tell) -> Curves:
+        return Curves([1, 2, 5, size.iterations], values, (f"'C' is left out: seed {seed}",))
 
     figure = Figure(
         "Two curves",
         "mbb/g",
-        9000,
+        {PAPER: Size(9000), QUICK: Size(8, 3)},
         draw,
         crossings=(
             PublishedCrossing("A", 2.0, 1234),
@@ -160,8 +171,8 @@ def test_curves_beside_published_ones(
         claims=(("A", "B"), ("B", "A")),
         ends=(("A", 0.75),),
     )
-    found = compare(figure, draw(7, 0, lambda *_: None))
-    assert [one.iteration for one in found.crossings] == [2, None, 1]
+    found = compare(figure, draw(Size(7), 0, lambda *_: None))
+    assert [one.point for one in found.crossings] == [2, None, 1]
     assert found.ends == (("A", 0.5, 0.75),)
     assert found.claims == (("A", "B", True), ("B", "A", False))
     monkeypatch.setattr("errai.experiments.registry.find_figure", lambda name: figure)
@@ -170,7 +181,7 @@ def test_curves_beside_published_ones(
     )
     assert (status, err) == (0, "errai: 'C' is left out: seed 3\n")
     assert out.splitlines() == [
-        "two: Two curves, 7 iterations, seed 3",
+        "two: Two curves, 7 iterations, mean of 3 runs, seed 3",
         "  A reaches 2 mbb/g first at iteration 2 (published: 1,234)",
         "  A reaches 0.1 mbb/g not within 7 iterations (published: not within 9,000)",
         "  B reaches 1 mbb/g first at iteration 1 (published: no number)",
@@ -185,6 +196,7 @@ def test_curves_beside_published_ones(
     assert json.loads(out) == {
         "figure": "two",
         "iterations": 7,
+        "runs": 3,
         "seed": 3,
         "unit": "mbb/g",
         "crossings": [
@@ -211,4 +223,41 @@ def test_curves_beside_published_ones(
 
 def test_every_figure_is_found_by_its_name() -> None:
     for name in FIGURES:
-        assert find_figure(name).iterations in (200, 2000, 10_000)
+        assert PAPER in find_figure(name).sizes
+
+
+def test_sizes_of_a_figure_over_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Size] = []
+
+    def draw(size: Size, seed: int, tell: Tell) -> Curves:
+        asked.append(size)
+        return Curves([0.5, 1.5], {"A": [2.0, 1.0], "B": [3.0, 2.0]}, (), SECONDS)
+
+    sizes = {QUICK: Size(90.0, 2, ("small",)), PAPER: Size(9000.0, 5, ("small", "large"))}
+    claims = (("A", "B"), ("A", "a curve of the large game"))
+    figure = Figure("A race", "mbb/g", sizes, draw, claims=claims, axis=SECONDS)
+    monkeypatch.setattr("errai.experiments.registry.find_figure", lambda name: figure)
+    out = ("--out", str(tmp_path))
+    status, told, _ = reproduce(capsys, monkeypatch, "race", *out)
+    assert status == 0
+    assert told.splitlines() == [
+        "race: A race, 1.5 minutes, mean of 2 runs, seed 0",
+        "  A ends below B, as published: holds",
+        f"data in {tmp_path / 'race.csv'}, picture in {tmp_path / 'race.png'}",
+    ]
+    assert (tmp_path / "race.csv").read_text().split() == ["second,A,B", "0.5,2.0,3.0", "1.5,1.0,2.0"]
+    reproduce(capsys, monkeypatch, "race", *out, "--size", "paper")
+    reproduce(capsys, monkeypatch, "race", *out, "--time", "3m")
+    assert asked == [sizes[QUICK], sizes[PAPER], Size(180.0, 2, ("small",))]
+    _, told, _ = reproduce(capsys, monkeypatch, "race", *out, "--json")
+    assert (json.loads(told)["seconds"], json.loads(told)["runs"]) == (90.0, 2)
+    for arguments, sentence in (
+        (("--iterations", "5"), "'race' runs over seconds: it takes --time, not --iterations"),
+        (("--size", "huge"), "'huge' is not a size of this figure: expected quick or paper"),
+    ):
+        status, _, err = reproduce(capsys, monkeypatch, "race", *out, *arguments)
+        assert status == 2
+        assert sentence in err
+    assert len(asked) == 4

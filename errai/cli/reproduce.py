@@ -1,31 +1,41 @@
 """`errai reproduce`: a figure of a paper, made again: data as CSV, a picture as PNG, and a comparison."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.options import Iterations, Json, Out, Seed, given_command
-from errai.cli.output import print_json
+from errai.cli.options import Iterations, Json, Out, Seed, Time, given_command
+from errai.cli.output import format_seconds, print_json
 from errai.cli.progress import Progress
+from errai.errors import UsageError
 from errai.experiments.registry import FIGURES
 
 if TYPE_CHECKING:
-    from errai.experiments.figure import Comparison, Crossing, Figure
+    from errai.experiments.figure import Comparison, Crossing, Figure, Size
 
 
 def reproduce_command(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(FIGURES)}.")],
     out: Out = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--size", metavar="SIZE", help="'quick' ends in minutes, 'paper' is as much as the paper has."
+        ),
+    ] = None,
     iterations: Iterations = None,
+    time: Time = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Make a figure of a paper again.
 
-    Data, picture, comparison and a log go into the folder --out (or here). Without --iterations there are as
-    many as in the paper, which takes minutes.
+    Data, picture, comparison and a log go into the folder --out (or here). Without --size it is the quick
+    one, where the paper's takes more than minutes. --iterations, or --time for figures over seconds, sets
+    how far each curve goes.
     """
     from errai.experiments.figure import compare, draw_picture
     from errai.experiments.registry import find_figure
@@ -33,36 +43,52 @@ def reproduce_command(
 
     figure = find_figure(name)
     verify_plots()
-    number = figure.iterations if iterations is None else iterations
+    chosen = _chosen_size(name, figure, size, iterations, time)
     folder = Path(out or ".")
     folder.mkdir(parents=True, exist_ok=True)
     data, picture = folder / f"{name}.csv", folder / f"{name}.png"
     kept = f"nothing was kept; begin again with: {given_command(context)}"
     with Progress(kept, log=folder / f"{name}.log") as progress:
-        curves = figure.draw(number, seed, progress.report)
+        curves = figure.draw(chosen, seed, progress.report)
         for reason in curves.left_out:
             progress.say(reason)
     curves.write_csv(data)
     draw_picture(figure, curves, picture)
     found = compare(figure, curves)
     if json:
-        print_json(_as_json(name, figure, found, number, seed) | {"data": str(data), "picture": str(picture)})
+        print_json(_as_json(name, figure, found, chosen, seed) | {"data": str(data), "picture": str(picture)})
         return
-    _print_comparison(name, figure, found, number, seed)
+    _print_comparison(name, figure, found, chosen, seed)
     print(f"data in {data}, picture in {picture}")
 
 
-def _as_json(name: str, figure: "Figure", found: "Comparison", iterations: int, seed: int) -> dict[str, Any]:
+def _chosen_size(
+    name: str, figure: "Figure", size: str | None, iterations: int | None, seconds: float | None
+) -> "Size":
+    """Return the size that the options ask for."""
+    from errai.experiments.figure import ITERATIONS
+
+    chosen = figure.size(size)
+    over_iterations = figure.axis == ITERATIONS
+    if (seconds if over_iterations else iterations) is not None:
+        wrong, right = ("--time", "--iterations") if over_iterations else ("--iterations", "--time")
+        raise UsageError(f"'{name}' runs over {figure.axis}: it takes {right}, not {wrong}")
+    amount = iterations if over_iterations else seconds
+    return chosen if amount is None else replace(chosen, amount=amount)
+
+
+def _as_json(name: str, figure: "Figure", found: "Comparison", size: "Size", seed: int) -> dict[str, Any]:
     return {
         "figure": name,
-        "iterations": iterations,
+        figure.axis: size.amount,
+        "runs": size.runs,
         "seed": seed,
         "unit": figure.unit,
         "crossings": [
             {
                 "curve": one.published.curve,
                 "target": one.published.target,
-                "iteration": one.iteration,
+                "iteration": one.point,
                 "published": one.published.iteration,
             }
             for one in found.crossings
@@ -72,12 +98,16 @@ def _as_json(name: str, figure: "Figure", found: "Comparison", iterations: int, 
     }
 
 
-def _print_comparison(name: str, figure: "Figure", found: "Comparison", iterations: int, seed: int) -> None:
-    print(f"{name}: {figure.title}, {iterations:,} iterations, seed {seed}")
+def _print_comparison(name: str, figure: "Figure", found: "Comparison", size: "Size", seed: int) -> None:
+    from errai.experiments.figure import ITERATIONS
+
+    far = f"{size.amount:,} iterations" if figure.axis == ITERATIONS else format_seconds(size.amount)
+    mean = f", mean of {size.runs} runs" if size.runs > 1 else ""
+    print(f"{name}: {figure.title}, {far}{mean}, seed {seed}")
     for one in found.crossings:
-        at = f"not within {iterations:,} iterations"
-        if one.iteration is not None:
-            at = f"first at iteration {one.iteration:,}"
+        at = f"not within {far}"
+        if one.point is not None:
+            at = f"first at iteration {one.point:,}"
         reaches = f"{one.published.curve} reaches {one.published.target:g} {figure.unit}"
         print(f"  {reaches} {at} (published: {_published(one, figure)})")
     for end in found.ends:
@@ -91,5 +121,5 @@ def _published(one: "Crossing", figure: "Figure") -> str:
     if not one.published.is_printed:
         return "no number"
     if one.published.iteration is None:
-        return f"not within {figure.iterations:,}"
+        return f"not within {figure.size('paper').amount:,}"
     return f"{one.published.iteration:,}"

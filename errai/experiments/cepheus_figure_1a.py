@@ -1,6 +1,6 @@
 """CEP figure 1a: regret matching and regret matching+, averages with constant and with linear weights."""
 
-from errai.experiments.figure import Curves, Figure, Tell
+from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
 from errai.experiments.rhode_island import convergence, crossings_without_numbers
 from errai.solvers.update_rules import FactorRule, UpdateRule
 
@@ -12,15 +12,15 @@ RULES: dict[str, UpdateRule] = {
 }
 
 
-def draw(iterations: int, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell) -> Curves:
     """Make the curves; nothing is random."""
-    return convergence(RULES, iterations, tell, current=False)
+    return convergence(RULES, size.iterations, tell, current=False)
 
 
 FIGURE = Figure(
     "Rhode Island hold'em: regret matching and weighting",
     "mbb/g",
-    2000,
+    {PAPER: Size(2000)},
     draw,
     crossings=crossings_without_numbers(list(RULES)),
     claims=(("RM+, constant", "RM, constant (CFR)"), ("RM+, linear (CFR+)", "RM+, constant")),

@@ -3,26 +3,26 @@
 import numpy as np
 import numpy.typing as npt
 
-from errai.experiments.figure import Curves, Figure, PublishedCrossing, Tell
+from errai.experiments.figure import PAPER, Curves, Figure, PublishedCrossing, Size, Tell
 from errai.experiments.matrix_games import mean_convergence
 
 NUM_MATRICES = 10
 MATRIX_SIZE = 1000
 
 
-def draw(iterations: int, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell) -> Curves:
     """Make the curves; the seed decides the matrices."""
 
     def game(number: int) -> npt.NDArray[np.float64]:
         return np.random.default_rng([seed, number]).standard_normal((MATRIX_SIZE, MATRIX_SIZE))
 
-    return mean_convergence(game, NUM_MATRICES, iterations, tell)
+    return mean_convergence(game, NUM_MATRICES, size.iterations, tell)
 
 
 FIGURE = Figure(
     "Random 1000 x 1000 matrices, mean of 10",
     "chips",
-    10_000,
+    {PAPER: Size(10_000)},
     draw,
     crossings=(
         PublishedCrossing("CFR", 1e-3, 510),

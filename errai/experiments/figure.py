@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from errai.errors import UsageError
 from errai.runs.plot import plot_curves
 
 POINTS_A_DECADE = 12
+
+ITERATIONS, SECONDS = "iterations", "seconds"
+"""What a figure's curves run over."""
+
+QUICK, PAPER = "quick", "paper"
+"""Names of sizes: one that ends in minutes, and the paper's."""
 
 Tell = Callable[[str, int, int], None]
 """Called with what is being done, steps done and steps in all."""
@@ -19,26 +26,48 @@ class Curves:
     """What a figure shows.
 
     Attributes:
-        iterations: [point].
-        values: [point] exploitability, by name of the curve.
+        points: [point] iterations, or seconds, after which the curves were measured.
+        values: [point] what was measured, by name of the curve.
         left_out: curves that could not be made here, and why; a sentence each.
+        axis: ITERATIONS or SECONDS.
     """
 
-    iterations: Sequence[int]
+    points: Sequence[float]
     values: dict[str, Sequence[float]]
     left_out: tuple[str, ...] = ()
+    axis: str = ITERATIONS
 
-    def first_at(self, curve: str, target: float) -> int | None:
-        """Return the first measured iteration at which a curve is at most `target`."""
-        pairs = zip(self.iterations, self.values[curve], strict=True)
-        return next((iteration for iteration, value in pairs if value <= target), None)
+    def first_at(self, curve: str, target: float) -> float | None:
+        """Return the first measured point at which a curve is at most `target`."""
+        pairs = zip(self.points, self.values[curve], strict=True)
+        return next((point for point, value in pairs if value <= target), None)
 
     def write_csv(self, path: Path) -> None:
-        """Write the curves, a row for each measured iteration."""
+        """Write the curves, a row for each point."""
         with open(path, "w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["iteration", *self.values])
-            writer.writerows(zip(self.iterations, *self.values.values(), strict=True))
+            writer.writerow([self.axis.removesuffix("s"), *self.values])
+            writer.writerows(zip(self.points, *self.values.values(), strict=True))
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of a figure is made.
+
+    Attributes:
+        amount: iterations, or seconds, of each curve.
+        runs: independent runs whose mean a curve is.
+        parts: which games, abstractions and so on; what the names mean is up to the figure.
+    """
+
+    amount: float
+    runs: int = 1
+    parts: tuple[str, ...] = ()
+
+    @property
+    def iterations(self) -> int:
+        """The amount of a figure over iterations."""
+        return int(self.amount)
 
 
 class PublishedCrossing(NamedTuple):
@@ -64,27 +93,37 @@ class Figure:
     Attributes:
         title: what it shows.
         unit: of exploitability, as told.
-        iterations: as many as the paper has.
-        draw: iterations, seed and whom to tell to curves.
+        sizes: by name; `PAPER` as much as the paper has, `QUICK` where that takes more than minutes.
+        draw: size, seed and whom to tell to curves.
         crossings: where curves reach certain values.
         claims: curve, another curve that the paper has above it at the end.
         ends: end of a curve's name, published value at the end.
+        axis: ITERATIONS or SECONDS.
     """
 
     title: str
     unit: str
-    iterations: int
-    draw: Callable[[int, int, Tell], Curves]
+    sizes: dict[str, Size]
+    draw: Callable[[Size, int, Tell], Curves]
     crossings: tuple[PublishedCrossing, ...] = ()
     claims: tuple[tuple[str, str], ...] = ()
     ends: tuple[tuple[str, float], ...] = ()
+    axis: str = ITERATIONS
+
+    def size(self, name: str | None = None) -> Size:
+        """Return a size by its name; without one, the least that there is."""
+        if name is None:
+            name = QUICK if QUICK in self.sizes else PAPER
+        if name not in self.sizes:
+            raise UsageError(f"'{name}' is not a size of this figure: expected {' or '.join(self.sizes)}")
+        return self.sizes[name]
 
 
 class Crossing(NamedTuple):
     """Where a curve reaches a value, here and as published."""
 
     published: PublishedCrossing
-    iteration: int | None
+    point: float | None
 
 
 class End(NamedTuple):
@@ -132,14 +171,18 @@ def compare(figure: Figure, curves: Curves) -> Comparison:
             for suffix, published in figure.ends
             if curve.endswith(suffix)
         ),
-        tuple(Claim(low, high, values[low][-1] < values[high][-1]) for low, high in figure.claims),
+        tuple(
+            Claim(low, high, values[low][-1] < values[high][-1])
+            for low, high in figure.claims
+            if low in values and high in values
+        ),
     )
 
 
 def draw_picture(figure: Figure, curves: Curves, path: Path) -> None:
     """Draw the curves on two logarithmic axes."""
-    points = {curve: (curves.iterations, values) for curve, values in curves.values.items()}
-    plot_curves(points, path, figure.title, f"exploitability ({figure.unit})")
+    points = {curve: (curves.points, values) for curve, values in curves.values.items()}
+    plot_curves(points, path, figure.title, f"exploitability ({figure.unit})", curves.axis)
 
 
 def points_to_measure(iterations: int) -> list[int]:

@@ -1,21 +1,21 @@
 """THESIS figure 4.4: [2-4] hold'em with a perfect-recall abstraction of 5 buckets a round."""
 
 from errai.experiments.abstracted_holdem import AGAINST_FULL, BOTH_ABSTRACTED, abstracted_curves
-from errai.experiments.figure import Curves, Figure, Tell
+from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
 
 BUCKETINGS = (("PR-PHS 5x1-5", ""), ("PR-PHS-PHS-C-C 5x1-5x1-C-C", "limit-holdem"))
 """Recipe, and the game whose features decide where it is not [2-4] hold'em itself."""
 
 
-def draw(iterations: int, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell) -> Curves:
     """Make the curves; the seed decides the clustering."""
-    return abstracted_curves(BUCKETINGS, iterations, seed, tell)
+    return abstracted_curves(BUCKETINGS, size.iterations, seed, tell)
 
 
 FIGURE = Figure(
     "[2-4] hold'em, perfect recall, 5 buckets a round",
     "mbb/g",
-    200,
+    {PAPER: Size(200)},
     draw,
     ends=((BOTH_ABSTRACTED, 144.0), (AGAINST_FULL, 81.0)),
 )

@@ -1,7 +1,7 @@
 """THESIS figure 4.5: [2-4] hold'em with an imperfect-recall abstraction of 169 and 570 buckets."""
 
 from errai.experiments.abstracted_holdem import AGAINST_FULL, BOTH_ABSTRACTED, abstracted_curves
-from errai.experiments.figure import Curves, Figure, Tell
+from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
 
 BUCKETINGS = (
     ("IR-KO 169-570", ""),
@@ -11,15 +11,15 @@ BUCKETINGS = (
 """Recipe, and the game whose features decide where it is not [2-4] hold'em itself."""
 
 
-def draw(iterations: int, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell) -> Curves:
     """Make the curves; the seed decides the clustering."""
-    return abstracted_curves(BUCKETINGS, iterations, seed, tell)
+    return abstracted_curves(BUCKETINGS, size.iterations, seed, tell)
 
 
 FIGURE = Figure(
     "[2-4] hold'em, imperfect recall, 570 buckets",
     "mbb/g",
-    200,
+    {PAPER: Size(200)},
     draw,
     ends=((BOTH_ABSTRACTED, 103.0), (AGAINST_FULL, 25.0)),
 )

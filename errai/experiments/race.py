@@ -1,0 +1,76 @@
+"""A race of algorithms by time on one thread: how exploitable each one's average is after so many seconds.
+
+Measuring takes no time of the race. Curves are means over independent runs, as in THESIS chapter 3.
+"""
+
+from collections.abc import Callable, Sequence
+
+from errai.experiments.figure import SECONDS, Curves, Size, Tell
+from errai.solvers.table_solver import TableSolver
+
+POINTS_A_DOUBLING = 2
+FIRST_POINT = 0.25
+"""Seconds before the first measurement."""
+
+Measure = Callable[[TableSolver], float]
+MakeSolver = Callable[[int], TableSolver]
+"""Seed to a fresh solver on one thread."""
+
+
+def exploitability_of_average(solver: TableSolver) -> float:
+    """Return the exploitability of the average strategy in mbb/g."""
+    return solver.measure().exploitability.mbb_per_game
+
+
+def seconds_to_measure(seconds: float) -> list[float]:
+    """Return when to measure, evenly on a logarithmic axis, the end included.
+
+    >>> seconds_to_measure(1.0)
+    [0.25, 0.354, 0.5, 0.707, 1.0]
+    """
+    points, point = [seconds], seconds
+    while point > FIRST_POINT * 1.001:
+        point /= 2 ** (1 / POINTS_A_DOUBLING)
+        points.append(round(point, 3))
+    return points[::-1]
+
+
+def run_until(solver: TableSolver, seconds: float) -> None:
+    """Run a solver until it has worked so long, in stretches that end soon after."""
+    while solver.seconds < seconds:
+        # Half of what seems to be left: a pace is only known so well.
+        part_left = 0.5 * (seconds - solver.seconds) / max(solver.seconds, 1e-9)
+        solver.run(max(1, int(part_left * solver.iteration)))
+
+
+def race(
+    solvers: dict[str, MakeSolver],
+    size: Size,
+    seed: int,
+    tell: Tell,
+    measure: Measure = exploitability_of_average,
+) -> Curves:
+    """Run some solvers side by side.
+
+    Args:
+        solvers: by name of the curve.
+        size: seconds of each run, and how many runs.
+        seed: of the first run; later ones count up.
+        tell: whom to tell.
+        measure: of what the curves are.
+    """
+    points = seconds_to_measure(size.amount)
+    values: dict[str, Sequence[float]] = {}
+    steps = len(solvers) * size.runs * len(points)
+    done = 0
+    for name, make in solvers.items():
+        sums = [0.0] * len(points)
+        for run in range(size.runs):
+            solver = make(seed + run)
+            for place, point in enumerate(points):
+                run_until(solver, point)
+                sums[place] += measure(solver)
+                done += 1
+                tell(name, done, steps)
+        values[name] = [total / size.runs for total in sums]
+    return Curves(points, values, (), SECONDS)
