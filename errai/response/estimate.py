@@ -22,6 +22,7 @@ from errai.games.rules import PokerRules
 from errai.memory import available_memory
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
+from errai.response.trunk import cut_round
 from errai.strategy.played import Play, RulePlay
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION
@@ -107,7 +108,7 @@ def memory_needed(counted: GameSize, game: PokerRules) -> tuple[int, int]:
 
 def goes_by_subgames(game: Game, menu: BetMenu | None = None) -> bool:
     """Return whether a game must be measured sub-game by sub-game: its hands do not fit at once."""
-    if not isinstance(game, PokerRules) or subgames.cut_round(game) is None:
+    if not isinstance(game, PokerRules) or cut_round(game) is None:
         return False
     return 2 * sum(memory_needed(game_size(game, menu), game)) > available_memory()
 
@@ -167,10 +168,10 @@ def _walked_nodes(response: "subgames.SubgameResponse", player: int) -> npt.NDAr
     """
     tree, opponent, cut = response.tree, 1 - player, response.cut
     betting, first_round = tree.betting, cut.round
-    first, last = response.trunk.entries(first_round)
+    first, last = response.trunk.plan.entries(first_round)
     is_live = np.zeros(last - first, dtype=bool)
-    for board in range(*response.trunk.boards(first_round)):
-        given = given_slice(response.trunk, cut, response.given[opponent], opponent, board)
+    for board in range(*response.trunk.plan.boards(first_round)):
+        given = given_slice(response.trunk.plan, cut, response.given[opponent], opponent, board)
         is_live |= given.reshape(last - first, -1).any(axis=1)
     play = response.plays[opponent]
     is_taken = _taken_actions(tree, play, opponent) if isinstance(play, RulePlay) else None
