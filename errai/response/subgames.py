@@ -76,16 +76,23 @@ class SubgameResponse:
             walked, in its place what a best response wins: nobody needs both, and nothing is larger.
     """
 
-    def __init__(self, tree: PublicTree, plays: tuple[Play, Play], mode: int = BEST) -> None:
+    def __init__(
+        self,
+        tree: PublicTree,
+        plays: tuple[Play, Play],
+        mode: int = BEST,
+        players: tuple[int, int] = (0, 2),
+    ) -> None:
         """Make the trunk and take reach down to the cut.
 
         Args:
             tree: a game that deals public cards after its first round.
             plays: what each position plays.
             mode: BEST for best responses, PLAY for what the plays themselves win.
+            players: whose values are wanted: the first, and one past the last.
         """
         self.tree, self.plays, self.deals = tree, plays, Deals(tree.rules)
-        self.mode = mode
+        self.mode, self.players = mode, players
         self.trunk = Trunk(tree, plays, self.deals)
         self.cut = self.trunk.cut
         # Built here once: threads would build them at the same time.
@@ -101,8 +108,11 @@ class SubgameResponse:
     def fingerprint(self) -> str:
         """Two computations with the same one have the same values."""
         tree = self.tree
-        about = f"{tree.game!r} {tree.menu!r} {tree.payoffs.describe()} {self.cut} {self.mode} "
-        what = about + " ".join(play.fingerprint for play in self.plays)
+        about = (
+            f"{tree.game!r} {tree.menu!r} {tree.payoffs.describe()} {self.cut} {self.mode} "
+        )
+        whose = "" if self.players == (0, 2) else f"{self.players} "
+        what = about + whose + " ".join(play.fingerprint for play in self.plays)
         return hashlib.blake2b(what.encode(), digest_size=16).hexdigest()
 
     def given_at(self, board: int) -> Pair:
@@ -136,7 +146,7 @@ class SubgameResponse:
             walk.plan,
             section if entries is None else replace(section, entries=entries),
             VALUES,
-            (0, 2),
+            self.players,
             np.full((2, walk.plan.num_rounds), self.mode, dtype=np.uint8),
             walk.tables,
             walk.buffers,
