@@ -108,9 +108,7 @@ class SubgameResponse:
     def fingerprint(self) -> str:
         """Two computations with the same one have the same values."""
         tree = self.tree
-        about = (
-            f"{tree.game!r} {tree.menu!r} {tree.payoffs.describe()} {self.cut} {self.mode} "
-        )
+        about = f"{tree.game!r} {tree.menu!r} {tree.payoffs.describe()} {self.cut} {self.mode} "
         whose = "" if self.players == (0, 2) else f"{self.players} "
         what = about + whose + " ".join(play.fingerprint for play in self.plays)
         return hashlib.blake2b(what.encode(), digest_size=16).hexdigest()

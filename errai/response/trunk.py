@@ -27,7 +27,7 @@ from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.strategy.played import BoundPlay, Play, join_plays
-from errai.tables.layout import Floats, Tables
+from errai.tables.layout import Tables
 from errai.tree.cells import cells_below
 from errai.tree.subgame import first_boards
 
@@ -139,44 +139,37 @@ class Trunk:
         """Return what each position wins, given its values before the deal; mode BEST or PLAY."""
         return self._means(self._walk(VALUES, mode, self.before_deal, before_deal, self._tables))
 
-    def best_actions(self, before_deal: Pair) -> Pair:
+    def best_actions(self, before_deal: Pair) -> tuple[Tables, Tables]:
         """Return the best actions of each position in the trunk, given its values before the deal.
 
         Returns:
-            [position] float64[slots] 1 for the action that is taken; for `values_of`.
+            [position] tables in which it takes these actions, and the opponent plays on; for `values_of`.
         """
         actions = []
         for q in (0, 1):
-            table = np.zeros(self._num_slots(q), DTYPE)
-            self._walk(VALUES, KEEP, self.before_deal, before_deal, self._seated(q, table), q)
-            actions.append(table)
+            tables = self._seated(q)
+            self._walk(VALUES, KEEP, self.before_deal, before_deal, tables, q)
+            actions.append(tables)
         return actions[0], actions[1]
 
-    def values_of(self, actions: Pair, before_deal: Pair) -> Values:
-        """Return what each position wins with given actions in the trunk, given values before the deal."""
-        found = [
-            self._walk(VALUES, PLAY, self.before_deal, before_deal, self._seated(q, actions[q]), q)[q]
-            for q in (0, 1)
-        ]
-        return self._means((found[0], found[1]))
+    def values_of(self, actions: tuple[Tables, Tables], before_deal: Pair) -> Values:
+        """Return what each position wins with some actions in the trunk, given its values before the deal."""
+        first, second = (
+            self._walk(VALUES, PLAY, self.before_deal, before_deal, actions[q], q)[q] for q in (0, 1)
+        )
+        return self._means((first, second))
 
-    def _num_slots(self, player: int) -> int:
-        """Return the slots of a position in the trunk where every cell is a row."""
-        cells, num_slots = self.plan.cells, self.plan.walk.num_slots[player]
-        return sum(int(num_slots[r]) * cells.num_cells(player, r) for r in range(self.cut.round))
-
-    def _seated(self, player: int, table: Floats) -> Tables:
-        """Return the opponent's tables beside one of the player's own with a row for every cell."""
+    def _seated(self, player: int) -> Tables:
+        """Return the opponent's tables beside an empty one of the player with a row for every cell."""
         cells = self.plan.cells
-        rows = np.diff(cells.players[player].cell_begin)
-        num_boards = np.diff(cells.links.round_board)
-        slots = self.plan.walk.num_slots[player, : cells.num_rounds].copy()
-        slots[self.cut.round :] = 0  # nobody asks for rows below the trunk
-        sizes = rows * np.repeat(slots, num_boards)
+        rows = np.diff(cells.players[player].cell_begin).astype(np.int64)
+        num_slots = self.plan.walk.num_slots[player, : cells.num_rounds].copy()
+        num_slots[self.cut.round :] = 0  # nobody asks for rows below the trunk
+        sizes = rows * np.repeat(num_slots, np.diff(cells.links.round_board))
         own = BoundPlay(
-            table,
+            np.zeros(int(sizes.sum()), DTYPE),
             np.cumsum(sizes) - sizes,
-            rows.astype(np.int64),
+            rows,
             np.zeros(0, dtype=np.int32),
             np.full(cells.num_rounds, CELLS, dtype=np.uint8),
         )
