@@ -209,6 +209,7 @@ def test_curves_beside_published_ones(
             {"below": "A", "above": "B", "holds": True},
             {"below": "B", "above": "A", "holds": False},
         ],
+        "notes": [],
         "data": str(tmp_path / "two.csv"),
         "picture": str(tmp_path / "two.png"),
     }
@@ -233,11 +234,11 @@ def test_sizes_of_a_figure_over_seconds(
 
     def draw(size: Size, seed: int, tell: Tell) -> Curves:
         asked.append(size)
-        return Curves([0.5, 1.5], {"A": [2.0, 1.0], "B": [3.0, 2.0]}, (), SECONDS)
+        return Curves([0.5, 1.5], {"A": [2.0, 1.0], "B": [3.0, 2.0]})
 
     sizes = {QUICK: Size(90.0, 2, ("small",)), PAPER: Size(9000.0, 5, ("small", "large"))}
     claims = (("A", "B"), ("A", "a curve of the large game"))
-    figure = Figure("A race", "mbb/g", sizes, draw, claims=claims, axis=SECONDS)
+    figure = Figure("A race", "mbb/g", sizes, draw, claims=claims, axes=SECONDS)
     monkeypatch.setattr("errai.experiments.registry.find_figure", lambda name: figure)
     out = ("--out", str(tmp_path))
     status, told, _ = reproduce(capsys, monkeypatch, "race", *out)
@@ -254,7 +255,7 @@ def test_sizes_of_a_figure_over_seconds(
     _, told, _ = reproduce(capsys, monkeypatch, "race", *out, "--json")
     assert (json.loads(told)["seconds"], json.loads(told)["runs"]) == (90.0, 2)
     for arguments, sentence in (
-        (("--iterations", "5"), "'race' runs over seconds: it takes --time, not --iterations"),
+        (("--iterations", "5"), "'race' counts seconds: it takes --time, not --iterations"),
         (("--size", "huge"), "'huge' is not a size of this figure: expected quick or paper"),
     ):
         status, _, err = reproduce(capsys, monkeypatch, "race", *out, *arguments)

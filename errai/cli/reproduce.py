@@ -1,4 +1,4 @@
-"""`errai reproduce`: a figure of a paper, made again: data as CSV, a picture as PNG, and a comparison."""
+"""`errai reproduce`: a figure, made again: data as CSV, a picture as PNG, and a comparison."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,11 +31,11 @@ def reproduce_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Make a figure of a paper again.
+    """Make a figure of a paper again, or a measurement of our own.
 
     Data, picture, comparison and a log go into the folder --out (or here). Without --size it is the quick
     one, where the paper's takes more than minutes. --iterations, or --time for figures over seconds, sets
-    how far each curve goes.
+    how far each curve goes; of sampled exploitability, iterations are samples of each size.
     """
     from errai.experiments.figure import compare, draw_picture
     from errai.experiments.registry import find_figure
@@ -52,7 +52,7 @@ def reproduce_command(
         curves = figure.draw(chosen, seed, progress.report)
         for reason in curves.left_out:
             progress.say(reason)
-    curves.write_csv(data)
+    curves.write_csv(data, figure.axes.point)
     draw_picture(figure, curves, picture)
     found = compare(figure, curves)
     if json:
@@ -66,21 +66,18 @@ def _chosen_size(
     name: str, figure: "Figure", size: str | None, iterations: int | None, seconds: float | None
 ) -> "Size":
     """Return the size that the options ask for."""
-    from errai.experiments.figure import ITERATIONS
-
-    chosen = figure.size(size)
-    over_iterations = figure.axis == ITERATIONS
-    if (seconds if over_iterations else iterations) is not None:
-        wrong, right = ("--time", "--iterations") if over_iterations else ("--iterations", "--time")
-        raise UsageError(f"'{name}' runs over {figure.axis}: it takes {right}, not {wrong}")
-    amount = iterations if over_iterations else seconds
+    chosen, is_timed = figure.size(size), figure.axes.steps == "seconds"
+    if (iterations if is_timed else seconds) is not None:
+        wrong, right = ("--iterations", "--time") if is_timed else ("--time", "--iterations")
+        raise UsageError(f"'{name}' counts {figure.axes.steps}: it takes {right}, not {wrong}")
+    amount = seconds if is_timed else iterations
     return chosen if amount is None else replace(chosen, amount=amount)
 
 
 def _as_json(name: str, figure: "Figure", found: "Comparison", size: "Size", seed: int) -> dict[str, Any]:
     return {
         "figure": name,
-        figure.axis: size.amount,
+        "seconds" if figure.axes.steps == "seconds" else "iterations": size.amount,
         "runs": size.runs,
         "seed": seed,
         "unit": figure.unit,
@@ -95,15 +92,17 @@ def _as_json(name: str, figure: "Figure", found: "Comparison", size: "Size", see
         ],
         "ends": [one._asdict() for one in found.ends],
         "claims": [one._asdict() for one in found.claims],
+        "notes": list(found.curves.notes),
     }
 
 
 def _print_comparison(name: str, figure: "Figure", found: "Comparison", size: "Size", seed: int) -> None:
-    from errai.experiments.figure import ITERATIONS
-
-    far = f"{size.amount:,} iterations" if figure.axis == ITERATIONS else format_seconds(size.amount)
+    is_timed = figure.axes.steps == "seconds"
+    far = format_seconds(size.amount) if is_timed else f"{size.amount:,} {figure.axes.steps}"
     mean = f", mean of {size.runs} runs" if size.runs > 1 else ""
     print(f"{name}: {figure.title}, {far}{mean}, seed {seed}")
+    for note in found.curves.notes:
+        print(f"  {note}")
     for one in found.crossings:
         at = f"not within {far}"
         if one.point is not None:
@@ -114,7 +113,7 @@ def _print_comparison(name: str, figure: "Figure", found: "Comparison", size: "S
         print(f"  {end.curve} ends at {end.value:.1f} {figure.unit} (published: {end.published:g})")
     for claim in found.claims:
         holds = "holds" if claim.holds else "does not hold"
-        print(f"  {claim.below} ends below {claim.above}, as published: {holds}")
+        print(f"  {claim.below} ends below {claim.above}, {figure.axes.expected}: {holds}")
 
 
 def _published(one: "Crossing", figure: "Figure") -> str:

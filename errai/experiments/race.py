@@ -5,7 +5,7 @@ Measuring takes no time of the race. Curves are means over independent runs, as 
 
 from collections.abc import Callable, Sequence
 
-from errai.experiments.figure import SECONDS, Curves, Size, Tell
+from errai.experiments.figure import Curves, Size, Tell
 from errai.solvers.table_solver import TableSolver
 
 POINTS_A_DOUBLING = 2
@@ -73,4 +73,4 @@ def race(
                 done += 1
                 tell(name, done, steps)
         values[name] = [total / size.runs for total in sums]
-    return Curves(points, values, (), SECONDS)
+    return Curves(points, values)
