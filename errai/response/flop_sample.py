@@ -79,8 +79,9 @@ class FlopSample:
 
     def means(self, draws: npt.NDArray[np.int64]) -> Pair:
         """Return the mean over some draws of the values before the deal."""
-        counts = np.bincount(draws, minlength=len(self.own))
-        first, second = (counts @ values / len(draws) for values in self.values)
+        found, counts = np.unique(draws, return_counts=True)
+        shares = counts / len(draws)
+        first, second = (shares @ values[found] for values in self.values)
         return first, second
 
     def own_values(self) -> Values:
