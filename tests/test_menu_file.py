@@ -361,14 +361,14 @@ def test_other_chips_cannot_be_kept() -> None:
             'menu = "x"\n[bets.rounds.1]\nall = "1p"',
             "bets.rounds.1.all is unknown: expected both, dealer, big_blind,",
         ),
-        ('menu = "x"\n[bets.rounds.2]\nboth = "1p"', "round 1 has no sizes"),
-        ('menu = "x"\n[bets.rounds]', "it has no sizes"),
+        ('menu = "x"\n[bets.rounds.2]\nboth = "1p"', "bets.rounds is {'2': {'both': '1p'}}: round 1 has no"),
+        ('menu = "x"\n[bets.rounds]', "bets.rounds is {}: it has no sizes"),
         ('menu = "x"', "bets.menu is 'x': 'x' in the menu 'x' is not a bet size"),
     ],
 )
 def test_a_damaged_section_of_a_run_is_refused(section: str, told: str) -> None:
     text = RunConfiguration.of(NOLIMIT, None, configured_rule("cfr+"), "float32").text()
-    with pytest.raises(UsageError, match=rf"^'run.toml' is invalid: .*{re.escape(told)}"):
+    with pytest.raises(UsageError, match=rf"^'run.toml' is invalid: {re.escape(told)}"):
         RunConfiguration.parse(f"{text}\n[bets]\n{section}\n", "run.toml")
 
 
