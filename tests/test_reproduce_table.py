@@ -55,7 +55,7 @@ def test_forms_as_naive(num_ranks: int, num_rounds: int) -> None:
 
 
 def test_hands_where_suits_keep_their_names() -> None:
-    """Thesis, sections 3.3 and 4.3: [2-1] and [2-4] hold'em have 16 and 94 million information sets."""
+    """Thesis, section 3.2.3: [2-1] and [2-4] hold'em have 16 and 94 million information sets."""
     assert kept_name_rows(13) == (169, 1_348_620, 58_771_102, 2_608_750_924)
     for name, infosets, millions in (("holdem-2-1", 16_184_116, 16), ("holdem-2-4", 94_404_752, 94)):
         decisions = [one.betting.decisions for one in game_size(load_game(name)).rounds]
