@@ -26,7 +26,9 @@ TABLES = {"thesis-table-4.1": "thesis_table_4_1"}
 def find_figure(name: str) -> "Figure":
     """Return a figure by its name."""
     if name not in FIGURES:
-        raise UsageError(f"unknown figure '{name}': expected one of {', '.join([*FIGURES, *TABLES])}")
+        raise UsageError(
+            f"unknown figure or table '{name}': expected one of {', '.join([*FIGURES, *TABLES])}"
+        )
     figure: Figure = import_module(f"errai.experiments.{FIGURES[name]}").FIGURE
     return figure
 
