@@ -11,7 +11,7 @@ import numpy as np
 
 from errai.engine.section import PLAY
 from errai.experiments.bluff_stage import ALGORITHMS, GAME, QUICK_GAME, first_stage, stage_solver
-from errai.experiments.figure import PAPER, QUICK, SECONDS, Axes, Curves, Figure, Size, Tell
+from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
 from errai.experiments.race import race
 from errai.solvers.make_solver import make_solver
 from errai.solvers.table_solver import TableSolver
