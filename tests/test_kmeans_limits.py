@@ -76,6 +76,17 @@ def test_every_column_counts_in_a_lower_bound(num_columns: int, monkeypatch: pyt
         assert found == ([0], [1, 1]), column
 
 
+@pytest.mark.parametrize("num_columns", [24, 25, 50])
+def test_a_lower_bound_is_never_above_the_distance(num_columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A centre that is 1 away, where one at 2 is guessed."""
+    monkeypatch.setattr(nearest, "MAX_NEIGHBOURS", 0)
+    row = np.full((1, num_columns), 9, dtype=np.uint16)
+    for column in range(num_columns):
+        centres = row.repeat(2, axis=0)
+        centres[:, column] += np.array([2, 1], dtype=np.uint16)
+        assert counted(row, centres, Metric.L1, np.array([0])) == ([1], [2, 1]), column
+
+
 def test_rows_of_few_columns_and_squares_are_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "MAX_NEIGHBOURS", 0)
     for num_columns, metric, counts in (
