@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from errai.abstraction.features import features as features_module
 from errai.abstraction.features.build import build_features, estimate_seconds
 from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
+from errai.array_file import ArrayHeader
 from errai.cards._evaluator import BLOCKED
 from errai.cards.equity import equity
 from errai.errors import UsageError
@@ -522,6 +524,26 @@ def test_stages_are_reported(cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *(("features of round 2", done, 3) for done in (1, 2, 3)),
         *(("features of round 1", done, 3) for done in (1, 2, 3)),
         ("deals of round 1", 1, 1),
+    ]
+
+
+def test_stages_say_how_their_work_is_cut(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three boards, two at a time; three classes with five cards to come, so that 14 deals are two."""
+    made: list[tuple[object, ...]] = []
+
+    class Listened(feature_build.Stage):
+        def __init__(self, folder: Path, name: str, headers: list[ArrayHeader], *cut: Any) -> None:
+            made.append((folder, name, [header.name for header in headers], *cut))
+            super().__init__(folder, name, headers, *cut)
+
+    monkeypatch.setattr(feature_build, "Stage", Listened)
+    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 2)
+    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 14)
+    plan = FeaturePlan(rules_of("leduc"), 2, {"histograms"})
+    build_features(plan, 1)
+    assert made == [
+        (plan.folder, "round-1", ["deals-1", "strength-1"], 2, "3 by 2"),
+        (plan.folder, "round-0", ["strength-0", "squared-0", "histograms-0"], 2, "3 by 2"),
     ]
 
 

@@ -175,6 +175,32 @@ def test_the_largest_values_that_fit(
         nearest.verify_rows(rows, num_columns, metric, total_weight)
 
 
+def test_weights_count_in_what_fits() -> None:
+    rows, weights = lines(0, 1 << 12), np.array([1 << 49, 1 << 49])
+    sentence = "values up to 4096 in 1 columns are too large: L1 distances must stay below 2^31, and their "
+    for call in (
+        lambda: cluster(rows, weights, 1, Metric.L1, num_threads=1),
+        lambda: cluster_large(lambda a, b: rows[a:b], weights, 2, 1, 1, Metric.L1, Effort(num_threads=1)),
+    ):
+        with pytest.raises(UsageError) as caught:
+            call()
+        assert str(caught.value) == f"{sentence}weighted sum below 2^62"
+    assert cluster(rows, weights - 1, 1, Metric.L1, max_iterations=0, num_threads=1).cost == 2048
+
+
+def test_rows_in_memory_are_all_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many; only of rows that are read is a sample taken."""
+    monkeypatch.setattr(lloyd, "MIN_SAMPLE_ROWS", 3)
+    monkeypatch.setattr(lloyd, "SAMPLE_ROWS_PER_CENTRE", 1)
+    rows, weights = lines(0, 5, 9, 20, 30), np.ones(5, dtype=np.int64)
+    found = cluster(rows, weights, 2, Metric.L1, max_iterations=0, num_threads=1)
+    assert found.num_plain_distances == 2 * (5 + 5)
+    read = cluster_large(
+        lambda a, b: rows[a:b], weights, 5, 1, 2, Metric.L1, Effort(max_iterations=0, num_threads=1)
+    )
+    assert read.num_plain_distances == 2 * (3 + 3 + 5 + 5)  # the sample, and two passes over all
+
+
 def test_how_many_rows_are_trained_on() -> None:
     """100 for each cluster, at least 200,000, never more than there are; or what is asked for."""
     assert [Effort().sampled(10**6, clusters) for clusters in (1, 2000, 2001, 5000, 20_000)] == [
@@ -359,6 +385,38 @@ def test_progress_of_several_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert sorted(set(seen)) == [(0, 16), (2, 16), (8, 16), (10, 16), (16, 16)]
     assert seen == sorted(seen)
+
+
+class StartedAt(kmeans._RowSpace):
+    """Rows under L1 whose first centres are given."""
+
+    def __init__(self, *centres: int) -> None:
+        super().__init__(Metric.L1, 1)
+        self.centres = lines(*centres)
+
+    def seeds(self, rows: np.ndarray, *_: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        return self.centres, np.full(len(rows), -1, dtype=np.int32), 0
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 1000])
+def test_a_centre_without_rows_moves_to_the_farthest_row(
+    chunk_rows: int, one_thread: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows are nearer to 3 than to 1,000; their mean is 12.4, and 50 is the farthest from 3."""
+    monkeypatch.setattr(nearest, "CHUNK_ROWS", chunk_rows)
+    arguments: Any = lines(0, 2, 50, 4, 6), np.ones(5, dtype=np.int64), 2, np.random.default_rng(0)
+    found = lloyd._lloyd(StartedAt(3, 1000), *arguments, 1, one_thread, Progress(None, 10))
+    assert found.centres.ravel().tolist() == [12, 50]
+    assert found.labels.tolist() == [0, 0, 1, 0, 0]
+    assert (found.cost, found.iterations) == (12 + 10 + 0 + 8 + 6, 1)
+    still = lloyd._lloyd(StartedAt(3, 1000), *arguments, 0, one_thread, Progress(None, 10))
+    assert (still.centres.ravel().tolist(), still.cost, still.iterations) == (
+        [3, 1000],
+        3 + 1 + 47 + 1 + 3,
+        0,
+    )
+    ended = lloyd._lloyd(StartedAt(3, 50), *arguments, 9, one_thread, Progress(None, 10))
+    assert (ended.centres.ravel().tolist(), ended.cost, ended.iterations) == ([3, 50], 8, 0)
 
 
 def test_a_centre_without_rows_moves_to_the_farthest_row_of_the_sample(
