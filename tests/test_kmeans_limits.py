@@ -216,6 +216,9 @@ def test_how_many_rows_are_trained_on() -> None:
         with pytest.raises(UsageError, match=rf"at least 5 rows, one for each cluster, not {size}"):
             Effort(sample_size=size).sampled(300, 5)
     assert Effort(max_iterations=0, full_passes=0).max_iterations == 0
+    assert Effort() == Effort(
+        seed=0, restarts=1, max_iterations=50, sample_size=None, full_passes=1, num_threads=None
+    )
 
 
 @pytest.mark.parametrize(("num_clusters", "label_type"), [(1 << 16, np.uint16), ((1 << 16) + 1, np.int32)])
@@ -445,4 +448,6 @@ def test_a_centre_without_rows_moves_to_the_farthest_row_of_the_sample(
     assert found.labels.tolist() == [1, 1, 1, 0, 0]
     assert found.labels.dtype == np.uint16
     assert (found.cost, found.iterations) == (0 + 2 + 4 + 6 + 38, 7 + 1)
-    assert found.work.plain_distances == 100 + 2 * 5 * 2
+    # Twice 2 x 2 distances of the centres. In the first pass each row is far nearer to 3 than the other centre
+    # is; in the second each begins at 12 and is measured from both.
+    assert found.work == Work(2 * 4 + 5 + 2 * 5, 100 + 2 * 5 * 2, 0)

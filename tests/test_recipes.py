@@ -121,7 +121,16 @@ def test_sizes_that_nest(name: str, rounds: list[tuple[int, tuple[int, int] | No
 
 @pytest.mark.parametrize(
     ("num_buckets", "nested"),
-    [(1, (1, 1)), (2, (2, 1)), (4, (4, 1)), (7, (7, 1)), (12, (6, 2)), (40, (10, 4)), (6, (3, 2))],
+    [
+        (1, (1, 1)),
+        (2, (2, 1)),
+        (4, (4, 1)),
+        (7, (7, 1)),
+        (12, (6, 2)),
+        (40, (10, 4)),
+        (6, (3, 2)),
+        (420, (35, 12)),
+    ],
 )
 def test_the_nearest_to_five_by_two(num_buckets: int, nested: tuple[int, int]) -> None:
     """A number and its square over the other number: 4 x 1 is as far above 2.5 as 2 x 2 is below it."""
