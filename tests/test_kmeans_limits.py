@@ -448,6 +448,6 @@ def test_a_centre_without_rows_moves_to_the_farthest_row_of_the_sample(
     assert found.labels.tolist() == [1, 1, 1, 0, 0]
     assert found.labels.dtype == np.uint16
     assert (found.cost, found.iterations) == (0 + 2 + 4 + 6 + 38, 7 + 1)
-    # Twice 2 x 2 distances of the centres. In the first pass each row is far nearer to 3 than the other centre
-    # is; in the second each begins at 12 and is measured from both.
+    # Twice 2 x 2 distances of the centres. In the first pass each row is so near to 3 that no other centre is
+    # measured; in the second each begins at 12 and is measured from both.
     assert found.work == Work(2 * 4 + 5 + 2 * 5, 100 + 2 * 5 * 2, 0)

@@ -133,7 +133,7 @@ def test_sizes_that_nest(name: str, rounds: list[tuple[int, tuple[int, int] | No
     ],
 )
 def test_the_nearest_to_five_by_two(num_buckets: int, nested: tuple[int, int]) -> None:
-    """A number and its square over the other number: 4 x 1 is as far above 2.5 as 2 x 2 is below it."""
+    """As ratios: 23 x 18 is 1.96 times below 2.5, and 46 x 9 is 2.04 times above it."""
     assert default_nesting(num_buckets) == nested
 
 
