@@ -495,7 +495,12 @@ def test_what_tells_the_format_goes_last(own_cache: Path, monkeypatch: pytest.Mo
     folder = made(own_cache / "features-a", "a.array", "z.array", ".b.array.partial", about="{}")
     gone: list[str] = []
     real = Path.unlink
-    monkeypatch.setattr(Path, "unlink", lambda self, *more: (gone.append(self.name), real(self, *more)))
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        gone.append(path.name)
+        real(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
     clear(cached_folders()[0])
     assert gone[-5:] == [".b.array.partial", "a.array", "z.array", "features.json", "lock"]
     assert not folder.exists()

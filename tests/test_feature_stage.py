@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from errai import array_file
 from errai.abstraction.features import stage as stage_module
 from errai.abstraction.features.stage import Stage, array_path
-from errai.array_file import ArrayHeader, partial_path, read_array
+from errai.array_file import ArrayHeader, PartialArray, partial_path, read_array
 
 JOURNAL = ".round-0.journal"
 
@@ -134,8 +135,8 @@ def test_the_order_of_durable_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
         return call
 
-    class Listened(stage_module.PartialArray):
-        def __init__(self, path: Path, header: ArrayHeader, *, resume: bool = False) -> None:
+    class Listened(PartialArray):
+        def __init__(self, path: str | Path, header: ArrayHeader, *, resume: bool = False) -> None:
             steps.append(f"{'resume' if resume else 'make'} {header.name}")
             super().__init__(path, header, resume=resume)
 
@@ -148,8 +149,8 @@ def test_the_order_of_durable_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             super().finish()
 
     monkeypatch.setattr(stage_module, "PartialArray", Listened)
-    monkeypatch.setattr(stage_module, "write_text", listen("write", stage_module.write_text))
-    monkeypatch.setattr(stage_module, "sync_folder", listen("sync", stage_module.sync_folder))
+    monkeypatch.setattr(stage_module, "write_text", listen("write", array_file.write_text))
+    monkeypatch.setattr(stage_module, "sync_folder", listen("sync", array_file.sync_folder))
     monkeypatch.setattr(Path, "unlink", listen("remove", Path.unlink))
     stage = begun(tmp_path, "a", "b", chunks=0)
     removed = [f"remove {JOURNAL}", f"sync {tmp_path.name}"]

@@ -1,5 +1,6 @@
 """Features of hands against slow twins, other people's evaluators and published figures."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -18,6 +19,7 @@ from errai.abstraction.features import features as features_module
 from errai.abstraction.features.build import build_features, estimate_seconds
 from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.features.stage import Stage
 from errai.array_file import ArrayHeader
 from errai.cards._evaluator import BLOCKED
 from errai.cards.equity import equity
@@ -488,8 +490,8 @@ def test_bad_input() -> None:
         with pytest.raises(UsageError, match=rf"round {r} not found: 'leduc' has rounds 0 to 1"):
             HandClasses(rules_of("leduc")).num_board_cards(r)
     for num_hole_cards in (3, 4):
-        cards = {"num_hole_cards": num_hole_cards, "num_board_cards": (0, 1, 1, 1)}
-        rules = replace(rules_of("limit-holdem"), **cards)
+        few_on_the_board = replace(rules_of("limit-holdem"), num_board_cards=(0, 1, 1, 1))
+        rules = replace(few_on_the_board, num_hole_cards=num_hole_cards)
         with pytest.raises(UsageError, match=rf"deals {num_hole_cards} hole cards: expected 1 or 2 to be"):
             HandClasses(rules)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round"):
@@ -531,8 +533,8 @@ def test_stages_say_how_their_work_is_cut(cache: Path, monkeypatch: pytest.Monke
     """Three boards, two at a time; three classes with five cards to come, so that 14 deals are two."""
     made: list[tuple[object, ...]] = []
 
-    class Listened(feature_build.Stage):
-        def __init__(self, folder: Path, name: str, headers: list[ArrayHeader], *cut: Any) -> None:
+    class Listened(Stage):
+        def __init__(self, folder: Path, name: str, headers: Sequence[ArrayHeader], *cut: Any) -> None:
             made.append((folder, name, [header.name for header in headers], *cut))
             super().__init__(folder, name, headers, *cut)
 

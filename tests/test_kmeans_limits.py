@@ -364,7 +364,13 @@ def test_the_first_of_the_cheapest_starts_is_kept_and_all_are_counted(
     monkeypatch.setattr(lloyd, "_lloyd", lambda *_: next(runs))
     progress = Progress(None, 1000)
     best: Found[np.ndarray] = lloyd._best_of(
-        kmeans._RowSpace(Metric.L1, 1), lines(1, 2), np.ones(2), 1, Effort(9, 4, 6), one_thread, progress
+        kmeans._RowSpace(Metric.L1, 1),
+        lines(1, 2),
+        np.ones(2, dtype=np.int64),
+        1,
+        Effort(9, 4, 6),
+        one_thread,
+        progress,
     )
     assert (best.centres.tolist(), best.labels.tolist(), best.cost, best.iterations) == ([[1]], [1], 3, 1)
     assert best.work == Work(1111, 28, 2222)
@@ -407,18 +413,22 @@ def test_a_centre_without_rows_moves_to_the_farthest_row(
 ) -> None:
     """All rows are nearer to 3 than to 1,000; their mean is 12.4, and 50 is the farthest from 3."""
     monkeypatch.setattr(nearest, "CHUNK_ROWS", chunk_rows)
-    arguments: Any = lines(0, 2, 50, 4, 6), np.ones(5, dtype=np.int64), 2, np.random.default_rng(0)
-    found = lloyd._lloyd(StartedAt(3, 1000), *arguments, 1, one_thread, Progress(None, 10))
+
+    def steps(space: StartedAt, max_iterations: int) -> Found[np.ndarray]:
+        rows, weights, rng = lines(0, 2, 50, 4, 6), np.ones(5, dtype=np.int64), np.random.default_rng(0)
+        return lloyd._lloyd(space, rows, weights, 2, rng, max_iterations, one_thread, Progress(None, 10))
+
+    found = steps(StartedAt(3, 1000), 1)
     assert found.centres.ravel().tolist() == [12, 50]
     assert found.labels.tolist() == [0, 0, 1, 0, 0]
     assert (found.cost, found.iterations) == (12 + 10 + 0 + 8 + 6, 1)
-    still = lloyd._lloyd(StartedAt(3, 1000), *arguments, 0, one_thread, Progress(None, 10))
+    still = steps(StartedAt(3, 1000), 0)
     assert (still.centres.ravel().tolist(), still.cost, still.iterations) == (
         [3, 1000],
         3 + 1 + 47 + 1 + 3,
         0,
     )
-    ended = lloyd._lloyd(StartedAt(3, 50), *arguments, 9, one_thread, Progress(None, 10))
+    ended = steps(StartedAt(3, 50), 9)
     assert (ended.centres.ravel().tolist(), ended.cost, ended.iterations) == ([3, 50], 8, 0)
 
 
