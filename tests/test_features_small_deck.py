@@ -133,3 +133,19 @@ def test_means_of_histograms_are_expected_strengths(built: Features) -> None:
         exact = built.expected_strength(r)
         assert built.histogram_total(r) == (35, 5)[r]
         np.testing.assert_allclose(built.histogram_mean(built.histograms(r), r), exact, rtol=1e-12)
+
+
+def test_features_on_a_board_are_those_of_the_classes(built: Features) -> None:
+    classes, cards = built.classes, built.plan.rules.deck.cards
+    for board in (cards[:3], cards[8:5:-1], [cards[4], cards[0], cards[7]]):
+        found = built.on_board(np.array(board, dtype=np.uint8))
+        for number, hand in enumerate(classes.hands.tolist()):
+            is_open = not set(hand) & set(board)
+            assert found.is_open[number] == is_open
+            if is_open:
+                row = classes.index(np.array([[*hand, *board]], dtype=np.uint8), 2)[0]
+                assert found.strength[number] == built.strength(2)[row]
+                assert found.ochs[number].tolist() == built.ochs(2)[row].tolist()
+            else:
+                assert found.strength[number] == 0
+                assert not found.ochs[number].any()

@@ -454,7 +454,6 @@ def begin(*_, **__):
 )
 def test_the_largest_costs_that_fit(num_columns, total_weight, begins, monkeypatch):
     """A row has 2^16 of mass, a column differs by 2^15: costs below 2^45, weighted counts below 2^63."""
-
     monkeypatch.setattr(potential_aware, "k_means", begin)
     centres = np.array([[0] * num_columns, [1 << 15] * num_columns], dtype=np.uint16)
     arguments = np.array([[0]], dtype=np.uint16), np.array([total_weight]), centres, Metric.L1, 1, Effort()
