@@ -360,6 +360,19 @@ def test_boards_are_added_to_the_first_round_by_their_weight() -> None:
     )
 
 
+def test_sums_over_the_last_cards_have_bins_of_any_width() -> None:
+    """Strengths 0, 5 and 5, then 4, 3 and 0, in two bins of three."""
+    index, strengths = np.array([[0, 2, 2], [1, 3, 0]]), np.array([0, 4, 5, 3], dtype=np.uint16)
+    sums, histograms = np.empty((2, 2), dtype=np.uint32), np.empty((2, 2), dtype=np.uint32)
+    kernels.gather_last_round(
+        index, strengths, 3, np.empty((2, 3), dtype=np.int64), sums[0], sums[1], histograms
+    )
+    assert sums.tolist() == [[10, 7], [50, 25]]
+    for row, values in zip(histograms.tolist(), ([0, 5, 5], [4, 3, 0]), strict=True):
+        assert row == naive.cumulative_histogram(values, 3, 2)
+    assert histograms.tolist() == [[3, 5], [3, 8]]
+
+
 def test_sums_over_two_rounds_count_every_set_of_cards_once() -> None:
     """Each set of cards still to come is counted twice, by either card that comes first."""
     index = np.array([[0, 1, 1], [2, 2, 2]])

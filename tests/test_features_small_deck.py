@@ -81,6 +81,8 @@ def test_strengths_squares_and_histograms(built: Features, r: int) -> None:
         assert built.strength(r)[number] == sum(values)
         assert built.squared(r)[number] == sum(value**2 for value in values)
         assert built.expected_strength(r)[number] == sum(values) / (6 * len(values))
+        squares = sum(value**2 for value in values)
+        assert built.expected_strength_squared(r)[number] == squares / (36 * len(values))
         if r < 2:
             row = built.histograms(r)[number].tolist()
             assert row == naive.cumulative_histogram(values, plan.bin_width, NUM_BINS)
