@@ -427,15 +427,13 @@ def test_first_centres_in_chunks_of_rows(metric, monkeypatch):
 
 
 def test_a_draw_at_the_very_end_is_a_row_that_is_no_centre():
-    class Draws(np.random.Generator):
-        def __init__(self) -> None:
-            super().__init__(np.random.PCG64())
-
-        def random(self, *_: Any) -> Any:
+    class Draws:
+        def random(self, size: int) -> np.ndarray:
             return np.array([0.0, 1.0])
 
     space = potential_aware._ground(np.array([[0], [10], [20]], dtype=np.uint16), Metric.L1, 1)
-    rows, draws = np.array([[0], [2], [0]], dtype=np.uint16), Draws()
+    rows = np.array([[0], [2], [0]], dtype=np.uint16)
+    draws: Any = Draws()
     with workers.start_workers(1) as started:
         centres, labels, num_distances = potential_aware._PotentialSpace(space).seeds(
             rows, np.ones(3, dtype=np.int64), 2, draws, started, workers.Progress(None, 1)
