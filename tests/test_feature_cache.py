@@ -16,7 +16,7 @@ from errai.abstraction.clustering.kmeans import cluster
 from errai.abstraction.describe import features_of, profile
 from errai.abstraction.features import build as feature_build
 from errai.abstraction.features.build import build_features, estimate_seconds, from_weakest
-from errai.abstraction.features.cache import cached_folders
+from errai.abstraction.features.cache import cached_folders, clear, damages
 from errai.abstraction.features.features import FeaturePlan, Features
 from errai.abstraction.methods import method
 from errai.abstraction.recipe import parse_recipes
@@ -24,6 +24,7 @@ from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
+from errai.kernels import kernel_hash
 
 pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of whole games")
 
@@ -409,3 +410,107 @@ def test_cache_refuses(own_cache: Path, run_errai) -> None:
     ):
         assert run_errai("cache", "--clear", what) == (2, "", f"errai: {sentence}.\n")
     assert run_errai("cache", "--clear", "all", "--verify")[0] == 2
+
+
+def made(folder: Path, *files: str, about: str | None = None) -> Path:
+    """Make a folder of the cache with empty files, and perhaps a note of what it is."""
+    folder.mkdir(parents=True)
+    for file in files:
+        (folder / file).touch()
+    if about is not None:
+        (folder / "features.json").write_text(about)
+    return folder
+
+
+def test_what_a_folder_holds_is_told_in_order(own_cache: Path) -> None:
+    """Numbers of clusters as numbers, unfinished arrays apart, and nothing of what is only on its way."""
+    made(
+        own_cache / "features-a",
+        *(
+            "ochs-0-of-10.array",
+            "ochs-1-of-9.array",
+            ".ochs-1-of-8.array.partial",
+            "opponent-clusters-9.array",
+        ),
+        *("strength-0.array", "strength-1.array", ".deals-0.array.partial", ".round-1.journal", "lock"),
+        *(".squared-0.array.123.tmp", ".squared-0.array", "squared-0.array.txt"),
+    )
+    made(own_cache / "features-b", "opponent-clusters.array", "opponent-clusters-3.array", "ochs-1.array")
+    first, second = sorted(cached_folders(), key=lambda one: one.path)
+    assert first.what == (
+        "ochs of 9, 10",
+        "opponent clusters of 9",
+        "strength",
+        "unfinished deals",
+        "unfinished ochs of 8",
+    )
+    assert second.what == ("ochs", "opponent clusters")  # of an older version, which did not tell how many
+
+
+@pytest.mark.parametrize(
+    ("about", "game", "version"),
+    [
+        (None, "unknown cards", None),
+        ("[1]", "unknown cards", None),
+        ("{", "unknown cards", None),
+        ('{"format": 2, "cards": {"ranks": "JQK"}}', "unknown cards", 2),
+        ('{"format": 9, "game": "mine"}', "mine", 9),
+        (
+            '{"cards": {"ranks": "JQKA", "suits": "shd", "hole": 2, "board": [0, 3, 1]}}',
+            "4 ranks x 3 suits, 2 + 0-3-1 cards",
+            1,
+        ),
+    ],
+)
+def test_folders_of_which_little_is_known(
+    own_cache: Path, about: str | None, game: str, version: int | None
+) -> None:
+    made(own_cache / "features-a", about=about)
+    (found,) = cached_folders()
+    assert (found.kind, found.game, found.format, found.is_old) == ("features", game, version, version != 2)
+
+
+def test_sizes_and_times_of_folders(own_cache: Path) -> None:
+    """Of all files, whichever folder they are in: what they take on disk, and when the last was written."""
+    folder = made(own_cache / f"kernels-{kernel_hash()}")
+    for name, size, time in (("a/b.nbi", 1, 5000), ("c.nbc", 5000, 7000), ("a/d", 0, 6000)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"x" * size)
+        os.utime(folder / name, (time, time))
+    empty = made(own_cache / "kernels-0")
+    os.utime(empty, (3000, 3000))
+    made(own_cache / "features-a")
+    (own_cache / "kernels-file").touch()
+    features, newer, older = cached_folders()
+    taken = sum((folder / name).stat().st_blocks * 512 for name in ("a/b.nbi", "c.nbc", "a/d"))
+    assert taken >= 3 * 512
+    assert (newer.path, newer.num_bytes, newer.modified, newer.is_old) == (folder, taken, 7000.0, False)
+    assert (older.path, older.num_bytes, older.modified, older.is_old) == (empty, 0, 3000.0, True)
+    assert (newer.what, newer.format, newer.game, newer.cards) == (("machine code",), kernel_hash(), "", {})
+    assert features.kind == "features"
+    assert list(damages(newer)) == []
+
+
+def test_what_tells_the_format_goes_last(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made(own_cache / "features-a", "a.array", "z.array", ".b.array.partial", about="{}")
+    gone: list[str] = []
+    real = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        gone.append(path.name)
+        real(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    clear(cached_folders()[0])
+    assert gone[-5:] == [".b.array.partial", "a.array", "z.array", "features.json", "lock"]
+    assert not folder.exists()
+
+
+def test_only_whole_arrays_are_verified(own_cache: Path) -> None:
+    folder = made(own_cache / "features-a", ".strength-0.array.partial", ".deals-0.array", about="{}")
+    assert list(damages(cached_folders()[0])) == []
+    (folder / "b.array").write_bytes(b"no array")
+    array_file.write_array(folder / "c.array", np.arange(3), name="d", units="chips")
+    first, second = damages(cached_folders()[0])
+    assert "b.array'" in first
+    assert second == f"'{folder / 'c.array'}' is the file of another array, 'd'"

@@ -1,19 +1,27 @@
 """Features of hands against slow twins, other people's evaluators and published figures."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from naive import WITHOUT_JIT
 from naive import abstraction_features as naive
 
+from errai import memory, workers
 from errai.abstraction.features import _features as kernels
 from errai.abstraction.features import build as feature_build
+from errai.abstraction.features import features as features_module
 from errai.abstraction.features.build import build_features, estimate_seconds
 from errai.abstraction.features.features import NUM_BINS, OCHS_SCALE, BoardSweep, FeaturePlan, Features
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.features.stage import Stage
+from errai.array_file import ArrayHeader
+from errai.cards._evaluator import BLOCKED
 from errai.cards.equity import equity
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
@@ -158,6 +166,43 @@ def test_a_cluster_without_hands_gets_the_chance_against_all() -> None:
     assert abs(features.ochs[hand, 1] / OCHS_SCALE - whole) <= 0.5 / OCHS_SCALE  # no two aces are left
 
 
+@pytest.mark.parametrize("num_clusters", [15, 16, 17])
+def test_strengths_against_more_clusters_than_fit_a_register(num_clusters: int) -> None:
+    """Each cluster alone, against all the others, says the same."""
+    classes = HandClasses(rules_of("limit-holdem"))
+    clusters = np.arange(169) % num_clusters
+    board = np.array(classes.rules.deck.parse("AsTd9d6h2c"), dtype=np.uint8)
+    found = BoardSweep(classes, clusters, num_clusters).features(board)
+    for cluster in (0, 7, 13, 14, num_clusters - 1):
+        alone = BoardSweep(classes, clusters == cluster, 2).features(board)
+        assert np.array_equal(alone.strength, found.strength)
+        assert np.array_equal(found.ochs[:, cluster], alone.ochs[:, 1])
+    lanes = {15: 16, 16: 32, 17: 32}[num_clusters]  # one for all hands besides those of the clusters
+    scratch = features_module._sweep_scratch(9, num_clusters)
+    assert [one.shape for one in scratch[3:]] == [(lanes,), (53, lanes)] * 2
+
+
+@pytest.mark.parametrize("num_clusters", [0, 13, 16])
+def test_three_card_boards_are_swept_one_by_one(num_clusters: int) -> None:
+    """What a board blocks is open on the next."""
+    rules = rules_of("rhode-island")
+    classes = HandClasses(rules)
+    sweep = BoardSweep(classes, np.arange(13) if num_clusters else None, num_clusters)
+    boards = np.array([rules.deck.parse(text) for text in ("AsKd", "7c7d", "AsKd")], dtype=np.uint8)
+    strengths, h2, ochs = sweep.sweep(boards)
+    for j, board in enumerate(boards.tolist()):
+        for hand in (0, 1, 20, 21, 51):
+            blocked = hand in board
+            assert (strengths[j, hand] == BLOCKED) == blocked
+            assert h2[j, hand] == (0 if blocked else naive.half_hands_beaten(rules, (hand,), board))
+    assert np.array_equal(h2[0], h2[2])
+    assert np.array_equal(ochs[0], ochs[2])
+    if num_clusters:
+        assert ochs[0, 20].tolist() == BoardSweep(classes, np.arange(13), 13).features(boards[0]).ochs[
+            20
+        ].tolist() + (num_clusters - 13) * [floor(3500 * Fraction(int(h2[0, 20]), 98) + Fraction(1, 2))]
+
+
 @pytest.fixture(scope="module")
 def hole_cards() -> tuple[FeaturePlan, np.ndarray, np.ndarray]:
     """Cumulative histograms of the 169 hands, and how often each river strength occurs."""
@@ -289,11 +334,161 @@ def test_features_are_the_same_on_one_and_two_threads(
     assert len(found[0]) == 5 + 5 + 3 + 1
 
 
+# Kernels and limits
+
+
+def test_boards_are_added_to_the_first_round_by_their_weight() -> None:
+    """Strengths 3 and 4 of hand 0 on boards of weight 2 and 7; hand 1 is blocked on the second."""
+    partial, steps = (np.zeros((2, 4), dtype=np.int64) for _ in range(2))
+    kernels.add_first_round(
+        np.array([[5, 5], [5, BLOCKED]], dtype=np.int32),
+        np.array([[3, 5], [4, 0]], dtype=np.uint16),
+        np.array([2, 7]),
+        np.array([0, 1]),
+        2,
+        partial,
+        steps,
+    )
+    assert partial.tolist() == [[0, 2 * 1, 7 * 2, 0], [0, 0, 2 * 1, 0]]
+    assert steps.tolist() == [[0, 0, 2 * 2, 7 * 2], [0, 0, 0, 2 * 2]]
+    rows = (partial + np.cumsum(steps, axis=1))[:, :3]
+    assert (
+        rows[0].tolist()
+        == np.sum(
+            [[w * n for n in naive.cumulative_histogram([v], 2, 3)] for w, v in ((2, 3), (7, 4))], axis=0
+        ).tolist()
+    )
+
+
+def test_sums_over_the_last_cards_have_bins_of_any_width() -> None:
+    """Strengths 0, 5 and 5, then 4, 3 and 0, in two bins of three."""
+    index, strengths = np.array([[0, 2, 2], [1, 3, 0]]), np.array([0, 4, 5, 3], dtype=np.uint16)
+    sums, histograms = np.empty((2, 2), dtype=np.uint32), np.empty((2, 2), dtype=np.uint32)
+    kernels.gather_last_round(
+        index, strengths, 3, np.empty((2, 3), dtype=np.int64), sums[0], sums[1], histograms
+    )
+    assert sums.tolist() == [[10, 7], [50, 25]]
+    for row, values in zip(histograms.tolist(), ([0, 5, 5], [4, 3, 0]), strict=True):
+        assert row == naive.cumulative_histogram(values, 3, 2)
+    assert histograms.tolist() == [[3, 5], [3, 8]]
+
+
+def test_sums_over_two_rounds_count_every_set_of_cards_once() -> None:
+    """Each set of cards still to come is counted twice, by either card that comes first."""
+    index = np.array([[0, 1, 1], [2, 2, 2]])
+    strength, squared, histograms = (np.empty((2, n), dtype=np.uint64) for n in (1, 1, 2))
+    kernels.gather_middle_round(
+        index,
+        2,
+        np.array([10, 20, 30]),
+        np.array([100, 400, 900]),
+        np.array([[1, 2], [3, 4], [8, 6]]),
+        np.empty(2, dtype=np.int64),
+        strength[:, 0],
+        squared[:, 0],
+        histograms,
+    )
+    assert strength.ravel().tolist() == [25, 45]
+    assert squared.ravel().tolist() == [450, 1350]
+    assert histograms.tolist() == [[3, 5], [12, 9]]
+
+
+def test_means_of_ochs_are_rounded_a_half_up() -> None:
+    ochs = np.empty((3, 2), dtype=np.uint16)
+    following = np.array([[1, 0], [2, 3], [2, 65_535]], dtype=np.uint16)
+    kernels.gather_ochs(np.array([[0, 1], [0, 0], [2, 2]]), following, np.empty(2, dtype=np.int64), ochs)
+    assert ochs.tolist() == [[2, 2], [1, 0], [2, 65_535]]
+
+
+def test_deals_that_are_counted_again_are_not_counted_twice() -> None:
+    """As when a chunk is done again after a kill; two boards of weights 4 and 12, three hands."""
+    index, place = np.array([0, 1, 1, 3, 3, 3]), np.array([0, 1, 2, 3, 4, 5])
+    counted = np.array([9, 9, 9, 9], dtype=np.uint16)
+    for _ in range(2):
+        kernels.count_deals(index, place, 3, np.array([4, 12]), counted)
+        assert counted.tolist() == [4, 8, 9, 36]
+
+
+def test_what_may_follow_a_deal() -> None:
+    cards = np.array([[0, 2], [3, 51]], dtype=np.uint8)
+    sets = np.array([[0, 1], [1, 3], [4, 51]], dtype=np.uint8)
+    deals = np.empty((4, 4), dtype=np.uint8)
+    assert kernels.next_deals(cards, sets, deals) == 3
+    assert deals[:3].tolist() == [[0, 2, 1, 3], [0, 2, 4, 51], [3, 51, 0, 1]]
+
+
+def test_numbers_get_the_smallest_type_that_holds_them() -> None:
+    limits = (0, 2**16 - 1, 2**16, 2**32 - 1, 2**32, 2**64 - 1)
+    assert [features_module._unsigned(most) for most in limits] == ["<u2", "<u2", "<u4", "<u4", "<u8", "<u8"]
+    with pytest.raises(UsageError, match=r"sums up to 18,446,744,073,709,551,616 do not fit in 64 bits"):
+        features_module._unsigned(2**64)
+
+
+def test_arrays_of_the_full_deck() -> None:
+    """Sums over 2,118,760, 1,081, 46 and 1 run-outs of up to 1,980 half hands, in bins of 40."""
+    plan = FeaturePlan(rules_of("limit-holdem"), 5)
+    assert (plan.max_strength, plan.bin_width) == (1980, 40)
+    types = {
+        "deals": ["<u2", "<u2", "<u2", "<u2"],
+        "strength": ["<u4", "<u4", "<u4", "<u2"],
+        "squared": ["<u8", "<u4", "<u4"],
+        "histograms": ["<u4", "<u2", "<u2"],
+        "ochs": ["<u2", "<u2", "<u2", "<u2"],
+    }
+    columns = {"histograms": (50,), "ochs": (5,)}
+    sizes = [169, 1_286_792, 13_960_050, 123_156_254]
+    found = {name: (array.header.shape, array.header.dtype) for name, array in plan.all_arrays.items()}
+    assert found == {
+        "opponent-clusters": ((169,), "<u2"),
+        **{
+            f"{kind}-{r}": ((sizes[r], *columns.get(kind, ())), dtype)
+            for kind, of_round in types.items()
+            for r, dtype in enumerate(of_round)
+        },
+    }
+    units = {name: array.header.units for name, array in plan.all_arrays.items()}
+    assert {units[f"{kind}-0"] for kind in types} | {units["opponent-clusters"]} == {
+        "deals",
+        "half hands beaten",
+        "squared half hands beaten",
+        "runouts x bin width",
+        "1/3500",
+        "clusters",
+    }
+    assert FeaturePlan.of(rules_of("limit-holdem")).num_clusters == 8
+    assert FeaturePlan.of(rules_of("leduc")).num_clusters == 3
+    assert FeaturePlan.of(rules_of("limit-holdem"), 12, ("ochs",)) == FeaturePlan(plan.rules, 12, ("ochs",))
+
+
+def test_bins_hold_the_best_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """98 half hands in 50 bins of 2; in 49 of them the last would end below 98."""
+    plan = FeaturePlan(rules_of("rhode-island"), 4)
+    assert plan.bin_width == 2
+    before = plan.fingerprint, plan.folder
+    monkeypatch.setattr(features_module, "NUM_BINS", 49)
+    assert plan.bin_width == 3
+    assert plan.fingerprint != before[0]
+    assert plan.folder != before[1]
+
+
+def test_what_of_the_rules_decides_features() -> None:
+    assert HandClasses(rules_of("rhode-island")).card_signature() == {
+        "ranks": "23456789TJQKA",
+        "suits": "cdhs",
+        "hole": 1,
+        "board": [0, 1, 1],
+        "showdown": rules_of("rhode-island").showdown.value,
+    }
+    assert rules_of("rhode-island").showdown is not rules_of("leduc").showdown
+
+
 def test_costs_are_known_before() -> None:
     plan = FeaturePlan(rules_of("limit-holdem"))
     assert [plan.classes.size(r) for r in range(4)] == [169, 1_286_792, 13_960_050, 123_156_254]
     assert 4.3e9 < plan.disk_bytes < 4.5e9
-    assert 60 < estimate_seconds(plan, 2) < 600
+    assert estimate_seconds(plan, 2) == pytest.approx(
+        (2 * 134_459 * 1.5e-4 + (169 * 19_600 + 1_286_792 * 47 + 13_960_050 * 46) * 4e-7) / 2
+    )
     assert [plan.runouts(r) for r in range(4)] == [2_118_760, 1081, 46, 1]
     assert FeaturePlan(rules_of("nolimit-holdem")).fingerprint == plan.fingerprint
     assert FeaturePlan(rules_of("limit-holdem"), 5).fingerprint != plan.fingerprint
@@ -302,8 +497,69 @@ def test_costs_are_known_before() -> None:
 def test_bad_input() -> None:
     with pytest.raises(UsageError, match=r"number of opponent clusters must be 1 to 169, .*, not 170"):
         FeaturePlan(rules_of("limit-holdem"), 170)
+    with pytest.raises(UsageError, match=r"number of opponent clusters must be 1 to 3, .* 'leduc', not 0"):
+        FeaturePlan(rules_of("leduc"), 0)
+    for r in (-1, 2):
+        with pytest.raises(UsageError, match=rf"round {r} not found: 'leduc' has rounds 0 to 1"):
+            HandClasses(rules_of("leduc")).num_board_cards(r)
+    for num_hole_cards in (3, 4):
+        few_on_the_board = replace(rules_of("limit-holdem"), num_board_cards=(0, 1, 1, 1))
+        rules = replace(few_on_the_board, num_hole_cards=num_hole_cards)
+        with pytest.raises(UsageError, match=rf"deals {num_hole_cards} hole cards: expected 1 or 2 to be"):
+            HandClasses(rules)
     with pytest.raises(UsageError, match="a board of 2 cards does not belong to a round"):
         rules_of("limit-holdem").round_of_board(2)
+
+
+def test_the_last_round_has_no_histograms(cache: Path) -> None:
+    features = build_features(FeaturePlan(rules_of("leduc"), 2, ()))
+    sentence = r"round 2 of leduc is the last, where a hand has one strength and no histogram"
+    with pytest.raises(UsageError, match=sentence):
+        features.histograms(1)
+
+
+def test_working_memory_is_asked_for_before(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: (1 << 30) - 1)
+    with pytest.raises(UsageError, match=r"building the features of 'leduc' needs 1.0 GiB of memory"):
+        build_features(FeaturePlan(rules_of("leduc"), 2))
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 30)
+    build_features(FeaturePlan(rules_of("leduc"), 2, ()), 1)
+
+
+def test_stages_are_reported(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three boards of Leduc and three classes of hole cards, one at a time; before them the empty board."""
+    monkeypatch.setattr(workers, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 1)
+    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 5)
+    monkeypatch.setattr(feature_build, "CLUSTER_RESTARTS", 1)
+    told: list[tuple[str, int, int]] = []
+    build_features(FeaturePlan(rules_of("leduc"), 2), 1, lambda *step: told.append(step))
+    assert [step for step in dict.fromkeys(told) if step[1]] == [
+        *(("strengths of hole cards", done, 3) for done in (1, 2, 3)),
+        *(("features of round 2", done, 3) for done in (1, 2, 3)),
+        *(("features of round 1", done, 3) for done in (1, 2, 3)),
+        ("deals of round 1", 1, 1),
+    ]
+
+
+def test_stages_say_how_their_work_is_cut(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three boards, two at a time; three classes with five cards to come, so that 14 deals are two."""
+    made: list[tuple[object, ...]] = []
+
+    class Listened(Stage):
+        def __init__(self, folder: Path, name: str, headers: Sequence[ArrayHeader], *cut: Any) -> None:
+            made.append((folder, name, [header.name for header in headers], *cut))
+            super().__init__(folder, name, headers, *cut)
+
+    monkeypatch.setattr(feature_build, "Stage", Listened)
+    monkeypatch.setattr(feature_build, "BOARDS_A_CHUNK", 2)
+    monkeypatch.setattr(feature_build, "DEALS_A_CHUNK", 14)
+    plan = FeaturePlan(rules_of("leduc"), 2, {"histograms"})
+    build_features(plan, 1)
+    assert made == [
+        (plan.folder, "round-1", ["deals-1", "strength-1"], 2, "3 by 2"),
+        (plan.folder, "round-0", ["strength-0", "squared-0", "histograms-0"], 2, "3 by 2"),
+    ]
 
 
 def test_an_array_of_other_features_is_refused(cache: Path) -> None:

@@ -292,6 +292,187 @@ def test_report_and_interrupt(monkeypatch):
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("errai-rows")]
 
 
+# Limits, bounds and counts
+
+
+def test_a_transport_is_abandoned_only_above_the_limit():
+    """Two units at place 0 go to places 1 and 5 for 6; after the first the other pays at least 1 more."""
+    ground = np.abs(np.array([0, 1, 5])[:, None] - np.array([0, 1, 5])).astype(np.int32)
+    order = np.argsort(ground, axis=1, kind="stable").astype(np.uint16)
+    remaining = np.full(3, kernels.ABSENT, dtype=np.int64)
+    for limit in range(9):
+        cost = kernels.greedy_cost(
+            np.zeros(1, dtype=np.int32),
+            np.array([2]),
+            1,
+            np.array([0, 1, 2], dtype=np.int32),
+            np.array([9, 1, 1]),
+            1,  # the first of the support belongs to another centre
+            3,
+            ground,
+            order,
+            limit,
+            remaining,
+            np.empty(1, dtype=np.int64),
+            np.empty(1, dtype=np.int32),
+        )
+        assert cost == 6 if limit >= 6 else cost > limit
+        assert remaining.tolist() == [kernels.ABSENT] * 3
+
+
+def test_lower_bounds_leave_a_margin():
+    """Distances 7 and 5 less a ten-thousandth and the margin, times the scale, rounded down; at least 0."""
+    a, b = np.array([3, 0, 1], dtype=np.float32), np.array([0, 4, 1], dtype=np.float32)
+    assert kernels.lower_bound(a, b, False, 0.5, 1000.0) == 6499
+    assert kernels.lower_bound(a, b, True, 0.5, 1000.0) == 4499
+    assert kernels.lower_bound(a, b, False, 100.0, 1000.0) == 0
+
+
+def test_distances_of_next_buckets():
+    """Under L2 in sixteenths, rounded up: the diagonal of a square is 22.6 of them, three units are 48."""
+    centres = np.array([[0, 0], [1, 1], [3, 0], [0, 3]], dtype=np.uint16)
+    assert ground_distances(centres, Metric.L1)[0].tolist() == [0, 2, 3, 3]
+    assert ground_distances(centres, Metric.L2)[0].tolist() == [0, 23, 48, 48]
+    for metric, parts in ((Metric.L1, 1), (Metric.L2, 16)):
+        space = potential_aware._ground(centres, metric, 3)
+        assert (space.parts, space.squared) == (parts, metric is Metric.L2)
+        assert space.unit == 21_846  # three of them are 65,538
+        assert space.margin == 1e-6 * 2 * 3
+        assert space.order[0].tolist() == [0, 1, 2, 3]
+        assert space.order[3].tolist() == ([3, 0, 1, 2] if metric is Metric.L1 else [3, 1, 0, 2])
+        assert space.width == 8
+        assert space.positions(np.array([[0, 2, 3], [1, 1, 2]], dtype=np.uint16))[:, :3].tolist() == [
+            [1.0, 1.0, 0.0],
+            [np.float32(5 / 3), np.float32(2 / 3), 0.0],
+        ]
+
+
+def test_centres_are_where_their_masses_are():
+    space = potential_aware._ground(np.array([[0], [10]], dtype=np.uint16), Metric.L1, 4)
+    both, one = np.array([0, 1], dtype=np.int32), np.array([1], dtype=np.int32)
+    centres = potential_aware._Centres(space, [(both, np.array([1, 3])), (one, np.array([4]))])
+    assert centres.positions[:, 0].tolist() == [7.5, 10.0]
+    assert centres.begin.tolist() == [0, 2, 3]
+    others = [
+        [(both, np.array([2, 2])), (one, np.array([4]))],
+        [(both, np.array([1, 3])), (one - 1, np.array([4]))],
+        [(one, np.array([4])), (both, np.array([1, 3]))],
+    ]
+    assert centres.equals(potential_aware._Centres(space, [(both, np.array([1, 3])), (one, np.array([4]))]))
+    assert not any(centres.equals(potential_aware._Centres(space, other)) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("counts", "mass", "shares"),
+    [([1, 1, 1], 4, [2, 1, 1]), ([1, 2], 2, [1, 1]), ([3, 1, 1], 3, [2, 1, 0]), ([1, 3, 2], 12, [2, 6, 4])],
+)
+def test_the_largest_remainders_are_rounded_up(counts, mass, shares):
+    """The first of equals: of 1.8, 0.6 and 0.6 the first two."""
+    assert largest_remainders(np.array(counts), sum(counts), mass).tolist() == shares
+
+
+def test_weighted_costs_may_exceed_64_bits():
+    counts = potential_aware._Counts(2, 3)
+    rows, labels = np.array([[0, 1], [1, 2]], dtype=np.uint16), np.array([0, 1], dtype=np.int32)
+    weights, costs = np.array([(1 << 30) - 1, 5]), np.array([(1 << 45) - 1, (1 << 44) + 12_345])
+    expected = ((1 << 30) - 1) * ((1 << 45) - 1) + 5 * ((1 << 44) + 12_345)
+    assert expected > 1 << 64
+    assert counts.add(rows, weights, labels, costs) == expected
+    assert counts._counts.tolist() == [[(1 << 30) - 1] * 2 + [0], [0, 5, 5]]
+
+
+@both_metrics
+def test_a_row_next_to_its_guess_is_measured_once(metric):
+    """The mean of the row is 2.5 from one centre and 7.5 from the other, which is farther than the cost."""
+    space = potential_aware._ground(np.array([[0], [10]], dtype=np.uint16), metric, 4)
+    ends = [potential_aware._support_of_row(np.array([b] * 4, dtype=np.uint16), space.unit) for b in (0, 1)]
+    centres = potential_aware._Centres(space, ends)
+    for guesses in (None, np.array([0])):
+        labels, costs, counts = centres.assign(np.array([[0, 0, 0, 1]], dtype=np.uint16), guesses)
+        assert (labels.tolist(), counts.tolist()) == ([0], [1, 0])
+        assert costs.tolist() == [10 * space.parts * space.unit]
+
+
+def test_greedy_distances_are_counted():
+    """Two rows of one mean, which are the two centres, so that no bound tells them apart.
+
+    Choosing the first measures both, the second only itself: the other costs nothing. Then each row is
+    measured from both centres.
+    """
+    rows, centres = np.array([[1, 1], [0, 2]], dtype=np.uint16), np.array([[0], [10], [20]], dtype=np.uint16)
+    found = cluster_potential(
+        rows, np.ones(2, dtype=np.int64), centres, Metric.L1, 2, Effort(max_iterations=0, num_threads=1)
+    )
+    assert found.cost == 0
+    assert (found.num_distances, found.num_plain_distances) == (2 + 1 + 4, 4 + 4)
+    assert found.share_saved == 1 / 8
+
+
+@both_metrics
+def test_first_centres_in_chunks_of_rows(metric, monkeypatch):
+    """The same whatever the chunks, with as many distances."""
+    rows, centres = random_hands(24, 12, 6, 9)
+    weights = np.arange(24) % 5 + 1
+    uniforms = np.random.Generator(np.random.PCG64(np.random.SeedSequence(4, spawn_key=(0,)))).random(5)
+    chosen = naive.seeds(rows, weights, uniforms, ground_distances(centres, metric))
+    counts = set()
+    for chunk_rows in (1, 7, 1000):
+        monkeypatch.setattr(potential_aware, "SEEDING_CHUNK_ROWS", chunk_rows)
+        found = cluster_potential(
+            rows, weights, centres, metric, 5, Effort(seed=4, max_iterations=0, num_threads=1)
+        )
+        assert as_fractions(found) == [naive.as_distribution(rows[i]) for i in chosen]
+        counts.add(found.num_distances)
+    assert len(counts) == 1
+
+
+def test_a_draw_at_the_very_end_is_a_row_that_is_no_centre():
+    class Draws:
+        def random(self, size: int) -> np.ndarray:
+            return np.array([0.0, 1.0])
+
+    space = potential_aware._ground(np.array([[0], [10], [20]], dtype=np.uint16), Metric.L1, 1)
+    rows = np.array([[0], [2], [0]], dtype=np.uint16)
+    draws: Any = Draws()
+    with workers.start_workers(1) as started:
+        centres, labels, num_distances = potential_aware._PotentialSpace(space).seeds(
+            rows, np.ones(3, dtype=np.int64), 2, draws, started, workers.Progress(None, 1)
+        )
+    assert centres.buckets.tolist() == [0, 2]
+    assert (labels.tolist(), num_distances) == ([-1] * 3, 3 + 1)
+
+
+def begin(*_, **__):
+    raise InterruptedError("the work has begun")
+
+
+@pytest.mark.parametrize(
+    ("num_columns", "total_weight", "begins"),
+    [((1 << 14) - 1, 1, True), (1 << 14, 1, False), (1, (1 << 47) - 1, True), (1, 1 << 47, False)],
+)
+def test_the_largest_costs_that_fit(num_columns, total_weight, begins, monkeypatch):
+    """A row has 2^16 of mass, a column differs by 2^15: costs below 2^45, weighted counts below 2^63."""
+    monkeypatch.setattr(potential_aware, "k_means", begin)
+    centres = np.array([[0] * num_columns, [1 << 15] * num_columns], dtype=np.uint16)
+    arguments = np.array([[0]], dtype=np.uint16), np.array([total_weight]), centres, Metric.L1, 1, Effort()
+    if begins:
+        with pytest.raises(InterruptedError):
+            cluster_potential(*arguments)
+        return
+    with pytest.raises(UsageError, match=rf"1 next buckets at distances up to {num_columns << 15} with a "):
+        cluster_potential(*arguments)
+
+
+def test_bounds_and_numbers_of_centres_fit_in_64_bits(monkeypatch):
+    monkeypatch.setattr(potential_aware, "k_means", begin)
+    assert potential_aware.MAX_COST << kernels.CENTRE_BITS == 1 << 63
+    rows, weights = np.zeros((1 << 18, 1), dtype=np.uint16), np.ones(1 << 18, dtype=np.uint8)
+    with pytest.raises(InterruptedError):
+        cluster_potential(rows, weights, CENTRES, Metric.L1, (1 << 18) - 1, Effort())
+    with pytest.raises(UsageError, match=r"the number of clusters must be 1 to 262,143, not 262,144"):
+        cluster_potential(rows, weights, CENTRES, Metric.L1, 1 << 18, Effort())
+
+
 ROWS = np.array([[0, 1], [1, 2], [2, 2]], dtype=np.uint16)
 ONES = np.ones(3, dtype=np.uint16)
 CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
@@ -324,6 +505,30 @@ CENTRES = np.array([[1], [2], [3]], dtype=np.uint16)
             lambda: cluster_potential(ROWS, ONES.astype(np.int64) << 48, CENTRES, Metric.L1, 2, Effort()),
             "2 next buckets at distances up to 2 with a total weight of 844424930131968 are too many: costs "
             "must stay below 2^45, and weighted counts below 2^63",
+        ),
+        (
+            lambda: cluster_potential(
+                ROWS, ONES, np.zeros(((1 << 16) + 1, 1), dtype=np.uint16), Metric.L1, 2, Effort()
+            ),
+            "the number of next buckets must be 1 to 65,536, not 65,537",
+        ),
+        (
+            lambda: cluster_potential(ROWS[:, :0], ONES, CENTRES, Metric.L1, 2, Effort()),
+            "next buckets must be uint16 with 1 or more columns, not uint16[3, 0]",
+        ),
+        (
+            lambda: greedy_emd([], [1, 1], [[0, 1], [1, 0]]),
+            "the row must be one or more buckets from 0 to 1, not []",
+        ),
+        (
+            lambda: greedy_emd([0], [0, 0], [[0, 1], [1, 0]]),
+            "expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
+            "shapes (2,) and (2, 2)",
+        ),
+        (
+            lambda: greedy_emd([0], [1, 1], [[0, 1]]),
+            "expected M masses, none negative and some positive, and M x M ground distances, not arrays of "
+            "shapes (2,) and (1, 2)",
         ),
         (
             lambda: greedy_emd([0, 3], [1, 1], [[0, 1], [1, 0]]),
