@@ -285,6 +285,8 @@ def test_look_ups_of_each_player(folders: Path) -> None:
     assert both.bucket("As", "Kd", 0) != both.bucket("As", "Kd", 1)
     with pytest.raises(UsageError, match="the player must be 0 or 1, not -1"):
         both.num_buckets(0, -1)
+    with pytest.raises(UsageError, match=r"expected 2 cards in each row in round 2 of .* \(1, 3\)"):
+        both.buckets(np.array([[0, 5, 9]], dtype=np.uint8), 1)
     with pytest.raises(UsageError, match="round 3 not found"):
         both.num_buckets(3)
     with pytest.raises(UsageError, match="round -1 not found"):

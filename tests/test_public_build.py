@@ -404,6 +404,34 @@ def test_room_is_needed_to_the_byte(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     )
 
 
+def test_without_a_number_all_cores_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = abstraction_from_function("rhode-island", lambda hand, board, r: 0, "base", check_suits=False)
+    monkeypatch.setattr("errai.workers.num_cores", lambda: 3)
+    taken = [
+        plan_public(base, public_clusters=4, buckets=50, num_threads=num_threads).memory_bytes
+        for num_threads in (None, 3, 1)
+    ]
+    assert taken[0] == taken[1] > taken[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"num_threads": 0}, "the number of threads must be 1 or more, not 0"),
+        ({"out": 5}, "out must be a path, not 5"),
+        ({"clustered": 5}, "clustered must be a function, not 5"),
+        ({"special_round": 3}, "special_round must be 0 to 2 in 'rhode-island', not 3"),
+        ({"special_round": -1}, "special_round must be 0 to 2 in 'rhode-island', not -1"),
+        ({"clusters": 14}, "the number of opponent clusters must be 1 to 13"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], sentence: str) -> None:
+    base = abstraction_from_function("rhode-island", lambda hand, board, r: 0, "base", check_suits=False)
+    with pytest.raises(UsageError) as caught:
+        abstract_public(base, **{"public_clusters": 4, **options})
+    assert str(caught.value).startswith(sentence)
+
+
 def test_a_public_abstraction_is_no_base(features: Features, tmp_path: Path) -> None:
     built = build_public_abstraction(features, THREE, buckets=(5, 6), num_threads=1)
     with pytest.raises(UsageError) as caught:
