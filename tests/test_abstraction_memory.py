@@ -41,13 +41,13 @@ DEALS = Deals(HOLDEM.rules)
 
 
 class Training:
-    """Stands for `bytes_to_train`: says how much it is told to say, and listens."""
+    """Stands for `bytes_to_train` and the like: says how much it is told to say, and listens."""
 
     def __init__(self, num_bytes: int) -> None:
         self.num_bytes = num_bytes
-        self.asked: list[tuple[int, ...]] = []
+        self.asked: list[tuple[Any, ...]] = []
 
-    def __call__(self, *asked: int) -> int:
+    def __call__(self, *asked: Any) -> int:
         self.asked.append(asked)
         return self.num_bytes
 
@@ -189,7 +189,7 @@ def test_a_round_that_recalls(monkeypatch, r: int, num_parents: int, num_deals: 
     """22 bytes a deal besides what cutting the largest bucket takes, or 34 while deals are sorted."""
     recipe = RoundRecipe(Method.STRENGTH, 10, recall=True)
     for cut in (10, 10**12):
-        asked = []
+        asked: list[Any] = []
 
         def split(*arguments: Any, cut: int = cut, asked: list[Any] = asked) -> int:
             asked.append(arguments)
@@ -203,10 +203,10 @@ def test_a_round_that_recalls(monkeypatch, r: int, num_parents: int, num_deals: 
 
 def test_a_round_that_is_clustered_alone(monkeypatch) -> None:
     recipe, options = RoundRecipe(Method.STRENGTH, 10), BuildOptions(seed=5)
-    asked: list[Any] = []
-    monkeypatch.setattr(HS, "labels_bytes", lambda *arguments: asked.append(arguments) or 77)
+    listener = Training(77)
+    monkeypatch.setattr(HS, "labels_bytes", listener)
     assert HS.working_bytes(HOLDEM, DEALS, 2, recipe, 9, 11, options) == 77
-    assert asked == [(HOLDEM, 2, recipe, 11, options)]
+    assert listener.asked == [(HOLDEM, 2, recipe, 11, options)]
 
 
 def test_a_build_holds_its_tables_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:

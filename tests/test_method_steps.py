@@ -27,7 +27,7 @@ from errai.abstraction.methods.method import (
     verify_recall,
 )
 from errai.abstraction.options import BuildOptions
-from errai.abstraction.population import Population
+from errai.abstraction.population import Population, all_deals, sampled_deals
 from errai.abstraction.recipe import parse_recipes
 from errai.abstraction.round_buckets import ClassTable, RefinedStrength
 from errai.errors import UsageError
@@ -215,7 +215,7 @@ def test_a_round_that_recalls_has_a_table_where_it_fits(
     monkeypatch.setattr(method, "MAX_DEALS_IN_A_TABLE", most)
     monkeypatch.setattr(method, "MIN_DEALS_SAMPLED", 500)
     monkeypatch.setattr(method, "DEALS_SAMPLED_A_BUCKET", 300)
-    whole, drawn = Listener(method.all_deals), Listener(method.sampled_deals)
+    whole, drawn = Listener(all_deals), Listener(sampled_deals)
     monkeypatch.setattr(method, "all_deals", whole)
     monkeypatch.setattr(method, "sampled_deals", drawn)
     parent = table_over(features, 1, 3)
@@ -320,7 +320,7 @@ def test_recall_before_the_last_round_needs_a_table(monkeypatch: pytest.MonkeyPa
 def test_rounds_that_cannot_look_ahead(name: str, sentence: str) -> None:
     rules = load_game("rhode-island")
     with pytest.raises(UsageError) as caught:
-        parse_recipes(name, rules)  # type: ignore[arg-type]
+        parse_recipes(name, rules)
     assert str(caught.value) == sentence
 
 

@@ -118,15 +118,13 @@ def test_a_sample_has_as_many_hands_of_each_board(
     monkeypatch.setattr(public_build, "SAMPLE_BOARDS", 10)
     monkeypatch.setattr(public_build, "SAMPLE_ROWS_PER_BUCKET", rows_a_bucket)
     monkeypatch.setattr(public_build, "BOARDS_A_SWEEP", 3)
-    drawn = Listener(public_build._last_boards)
-    monkeypatch.setattr(public_build, "_last_boards", drawn)
-    boards: list[np.ndarray] = []
-    sweep = features.board_sweep.sweep
-    monkeypatch.setattr(features.board_sweep, "sweep", lambda some: boards.append(some) or sweep(some))
+    swept_at_once = Listener(features.board_sweep.sweep)
+    monkeypatch.setattr(features.board_sweep, "sweep", swept_at_once)
     build_public_abstraction(features, THREE, buckets=num_buckets, only=[1], num_threads=1)
     ((points, weights, _, _), _) = listeners[1].calls[0]
     kept = min(50, ceil(rows_a_bucket * num_buckets / 10))
     assert weights.sum() == 10 * kept
+    boards = [arguments[0] for arguments, _ in swept_at_once.calls]
     assert [len(some) for some in boards] == [3, 3, 3, 1]
     swept = np.concatenate(boards)
     assert set((swept[:, 0] >> 2).tolist()) <= {1, 6, 12}, "they begin in the cluster"
