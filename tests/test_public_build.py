@@ -23,7 +23,7 @@ from errai.abstraction.public import build as public_build
 from errai.abstraction.public.abstract import abstract_public, cluster_boards, plan_public
 from errai.abstraction.public.abstraction import load_public_abstraction, padded
 from errai.abstraction.public.build import build_public_abstraction, verified_buckets
-from errai.abstraction.public.clusters import PublicClusters
+from errai.abstraction.public.clusters import PublicClusters, transition_table
 from errai.array_file import read_array
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
@@ -251,6 +251,26 @@ def test_a_private_abstraction_is_not_a_public_one(folders: Path) -> None:
     with pytest.raises(UsageError) as caught:
         load_public_abstraction(folders / "leduc")
     assert str(caught.value) == (f"expected a public abstraction: '{folders / 'leduc'}' is a private one")
+
+
+def test_sentences_name_boards_and_clusters(features: Features) -> None:
+    """Rhode Island has 13 boards of one card and 325 of two; the threes are in cluster 1."""
+    with pytest.raises(UsageError) as caught:
+        build_public_abstraction(features, THREE, special_round=2, buckets=5)
+    assert str(caught.value) == "expected clusters of the 325 boards of round 3 of rhode-island, not of 13"
+    built = build_public_abstraction(features, THREE, buckets=(5, 6), only=[2, 0], num_threads=1)
+    for call in (
+        lambda: built.bucket("As", "3d"),
+        lambda: built.buckets(np.array([[51, 5]], dtype=np.uint8), 1),
+        lambda: built.bucket("As", "3dKs"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            call()
+        assert str(caught.value) == ("the board 3c is in public cluster 1, which is not loaded: 0, 2 are")
+    base = np.full(325, 9)
+    with pytest.raises(UsageError) as caught:
+        transition_table(base, Deals(features.plan.rules), 1, num_buckets=9)
+    assert str(caught.value) == "a hand on the board 2c has bucket 9: it must be 0 to 8"
 
 
 def test_ranks_of_equal_values_are_in_their_order() -> None:
