@@ -375,6 +375,9 @@ def test_first_boards_are_drawn_by_squared_distance():
     # Then the nearest chosen board counts: the third is the one that is left.
     assert chosen_boards(distances, 3, 0, 0.101, 0.999) == [0, 2, 1]
     assert chosen_boards(distances, 3, 2, 0.999, 0.0) == [2, 1, 0]
+    # A product that is rounded up to the sum of all is the last board that may be drawn, not one past it.
+    assert chosen_boards(distances, 2, 2, 1.0) == [2, 1]
+    assert chosen_boards(distances, 2, 0, 1.0) == [0, 2]
     # Boards that are all alike have equal chances, those that were chosen left out.
     assert chosen_boards(np.zeros((4, 4)), 3, 1, 0.34, 0.999) == [1, 2, 3]
 
