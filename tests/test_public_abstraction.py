@@ -108,6 +108,29 @@ def test_nearest_centres_agree_with_their_twin(seed, num_centres, num_columns, l
     assert found.tolist() == expected
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 12), max_size=9), st.integers(-1, 14))
+def test_sums_below_a_bound_are_counted(numbers, bound):
+    sums = np.array(sorted(numbers), dtype=np.int64)
+    assert _public_abstraction._count_below(sums, bound) == sum(number < bound for number in numbers)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([8, 16]), st.data())
+def test_neighbouring_centres_are_measured(seed, num_columns, data):
+    generator = np.random.default_rng(seed)
+    centres = generator.integers(0, 4000, (7, num_columns)).astype(np.uint16)
+    row = generator.integers(0, 4000, num_columns).astype(np.uint16)
+    begin = data.draw(st.integers(0, 6))
+    end = data.draw(st.integers(begin + 1, 7))
+    squares = np.full(7, -1, dtype=np.int32)
+    columns = np.ascontiguousarray(centres.T).reshape(-1)
+    least = _public_abstraction._measure(row, columns, 7, begin, end, squares)
+    expected = ((centres[begin:end].astype(np.int64) - row) ** 2).sum(axis=1).tolist()
+    assert squares.tolist() == expected + [-1] * (7 - len(expected))
+    assert least == min(expected)
+
+
 @pytest.mark.parametrize("num_far", [0, 40])
 def test_the_lowest_of_equally_near_centres(num_far):
     """Both centres are 5 from the row; many others with sums in between make the first look miss them."""

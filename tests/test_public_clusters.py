@@ -13,21 +13,25 @@ from errai.abstraction.clustering.kmeans import Metric, assign, cluster
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.public import _clusters as _public_clusters
+from errai.abstraction.public import clusters as public_clusters
 from errai.abstraction.public.clusters import (
+    PublicClusters,
     _choose_boards,
     buckets_of_classes,
     cluster_public_boards,
     public_differences,
     public_distances,
     transition_table,
+    verify_clusters,
     waugh_distances,
 )
-from errai.cards.deck import FULL_DECK, parse_cards
+from errai.cards.deck import FULL_DECK, Deck, parse_cards
 from errai.cards.evaluator import evaluate_hands_on_board
 from errai.cards.isomorphism import HandIndexer, RankIndexer
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
+from errai.games.rules import PokerRules
 
 needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="all flops against all flops")
 
@@ -149,6 +153,57 @@ def test_waugh_distances_agree_with_their_twin(name):
     expected = [[twin.l2_distance(x, y) for y in tables] for x in tables]
     np.testing.assert_allclose(distances, expected, rtol=0, atol=1e-6)
     assert np.array_equal(distances, distances.T)
+
+
+def test_waugh_distances_of_a_later_round():
+    """The buckets before are those of the board as it was a card earlier, not of the first board dealt."""
+    rules = PokerRules(
+        name="three-boards",
+        deck=Deck("QKA", "hs"),
+        num_hole_cards=1,
+        num_board_cards=(0, 1, 1, 1),
+        blinds=(1, 1),
+        raise_sizes=(1, 1, 1, 1),
+        max_raises=(1, 1, 1, 1),
+        first_player=(0, 0, 0, 0),
+    )
+    game, hands = Deals(rules), rules.deck.hands(1)[:, 0].astype(np.int64)
+
+    def buckets_before(board):
+        assert len(board) == 2
+        return np.where(np.isin(hands, board), -1, (hands + int(board[1] >> 2)) % 3)
+
+    def buckets(board):
+        return np.where(np.isin(hands, board), -1, (hands >> 2) * 2 + (hands > board[2]))
+
+    distances = waugh_distances(buckets_before, buckets, game, 3)
+    tables = []
+    for board in game.boards.cards(game.board_round(3)):
+        free = ~np.isin(hands, board)
+        before = buckets_before(board[:2])[free].tolist()
+        tables.append(twin.transition_probabilities(before, buckets(board)[free].tolist()))
+    expected = [[twin.l2_distance(x, y) for y in tables] for x in tables]
+    np.testing.assert_allclose(distances, expected, rtol=0, atol=1e-6)
+
+
+def test_differences_have_16_bits():
+    """65,535 hands are the most; one more is refused."""
+    table = np.array([[65535, 0], [0, 65535], [65534, 1]], dtype=np.uint16)
+    assert public_differences(table).tolist() == [[0, 65535, 1], [65535, 0, 65534], [1, 65534, 0]]
+    with pytest.raises(UsageError, match=r"not 65536 to 65536 in a table of shape \(2, 2\)"):
+        public_differences(np.array([[65535, 1], [1, 65535]], dtype=np.uint16))
+    with pytest.raises(UsageError, match="not 0 to 0"):
+        public_differences(np.zeros((2, 2), dtype=np.uint16))
+
+
+def test_a_table_has_as_many_columns_as_the_base_has_buckets():
+    game = deals("leduc")
+    numbers = np.arange(9) % 4
+    assert transition_table(numbers, game, 1).shape == (3, 4)
+    wide = transition_table(numbers, game, 1, num_buckets=6)
+    assert wide.shape == (3, 6)
+    assert wide[:, :4].tolist() == transition_table(numbers, game, 1, num_buckets=4).tolist()
+    assert not wide[:, 4:].any()
 
 
 @needs_jit
@@ -320,6 +375,9 @@ def test_first_boards_are_drawn_by_squared_distance():
     # Then the nearest chosen board counts: the third is the one that is left.
     assert chosen_boards(distances, 3, 0, 0.101, 0.999) == [0, 2, 1]
     assert chosen_boards(distances, 3, 2, 0.999, 0.0) == [2, 1, 0]
+    # A product that is rounded up to the sum of all is the last board that may be drawn, not one past it.
+    assert chosen_boards(distances, 2, 2, 1.0) == [2, 1]
+    assert chosen_boards(distances, 2, 0, 1.0) == [0, 2]
     # Boards that are all alike have equal chances, those that were chosen left out.
     assert chosen_boards(np.zeros((4, 4)), 3, 1, 0.34, 0.999) == [1, 2, 3]
 
@@ -328,6 +386,59 @@ def test_more_restarts_are_never_worse():
     distances = random_distances(8, 40, 1000)
     objectives = [cluster_public_boards(distances, 6, restarts=n).objective for n in (1, 3, 9)]
     assert objectives == sorted(objectives, reverse=True)
+
+
+def test_each_restart_has_random_numbers_of_its_own(monkeypatch):
+    """By seed and restart, so that more restarts begin with the same ones."""
+    states = []
+
+    def choose(distances, num_clusters, generator):
+        states.append(generator.bit_generator.state)
+        return _choose_boards(distances, num_clusters, generator)
+
+    monkeypatch.setattr(public_clusters, "_choose_boards", choose)
+    cluster_public_boards(random_distances(8, 12, 50), 3, seed=6, restarts=3)
+    assert states == [np.random.default_rng((6, restart)).bit_generator.state for restart in range(3)]
+
+
+def test_the_first_of_the_best_restarts_is_kept(monkeypatch):
+    """Boards 0 and 1 are near each other; only the first restart parts them."""
+    distances = [[0, 1, 5], [1, 0, 5], [5, 5, 0]]
+    starts = iter([[0, 1], [2, 0], [1, 2]])
+    monkeypatch.setattr(public_clusters, "_choose_boards", lambda *_: next(starts))
+    found = cluster_public_boards(distances, 2, max_iterations=0, restarts=3)
+    assert (found.objective, found.restart, found.iterations, found.converged) == (1.0, 1, 0, False)
+    assert found.cluster_of_board.tolist() == [0, 0, 1]
+    assert not found.cluster_of_board.flags.writeable
+
+
+def test_iterations_are_counted_with_the_one_that_moves_nothing(monkeypatch):
+    """Board 0 goes to board 1 in the first pass, and the second finds nothing to do."""
+    distances = np.array([[0.0, 1, 9, 2], [1, 0, 9, 2], [9, 9, 0, 1], [2, 2, 1, 0]])
+    monkeypatch.setattr(public_clusters, "_choose_boards", lambda *_: [0, 1])
+    found = cluster_public_boards(distances, 2, restarts=1)
+    stopped = cluster_public_boards(distances, 2, restarts=1, max_iterations=1)
+    assert (found.iterations, found.converged) == (2, True)
+    assert (stopped.iterations, stopped.converged) == (1, False)
+    assert stopped.cluster_of_board.tolist() == found.cluster_of_board.tolist() == [0, 0, 1, 1]
+
+
+def test_sizes_count_clusters_without_boards():
+    found = PublicClusters(np.array([0, 1, 0], dtype=np.int32), 4, 0.0, 0, True, 0)
+    assert found.sizes.tolist() == [2, 1, 0, 0]
+    assert [found.boards(c).tolist() for c in range(4)] == [[0, 2], [1], [], []]
+    with pytest.raises(UsageError, match="the cluster must be 0 to 3, not -1"):
+        found.boards(-1)
+
+
+def test_large_numbers_are_told_with_commas():
+    with pytest.raises(UsageError) as caught:
+        verify_clusters(1755, 2000, 0, 1)
+    assert str(caught.value) == (
+        "the number of public clusters must be 1 to 1,755, one for each board, not 2,000"
+    )
+    verify_clusters(1755, 1755, 0, 1)
+    verify_clusters(1755, 1, 0, 1)
 
 
 @pytest.mark.parametrize(

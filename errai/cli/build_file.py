@@ -137,7 +137,7 @@ def read_build_file(path: str) -> dict[str, Any]:
 
     class RoundSection(Section):
         method: str
-        buckets: str = "C"
+        buckets: str | None = None
         recall: bool = False
 
         @field_validator("buckets", mode="before")
@@ -178,9 +178,10 @@ def read_build_file(path: str) -> dict[str, Any]:
         given["name"] = " / ".join(read.players)
     if read.rounds is not None:
         for number, one in enumerate(read.rounds, 1):
-            if one.buckets == "C" and one.method.upper() != "C":
+            if one.buckets is None and one.method.upper() != "C":
                 raise UsageError(f"invalid '{path}': rounds, entry {number}: buckets is missing")
         letters = "".join("P" if one.recall else "I" for one in read.rounds)
-        methods, sizes = ("-".join(getattr(one, key) for one in read.rounds) for key in ("method", "buckets"))
+        methods = "-".join(one.method for one in read.rounds)
+        sizes = "-".join(one.buckets or "C" for one in read.rounds)
         given["name"] = f"{letters}-{methods} {sizes}"
     return given

@@ -150,7 +150,7 @@ def transition_table(
         most = int(given.max())
         if num_buckets is not None and most >= num_buckets:
             raise UsageError(
-                f"A hand on the board {format_cards(board)} has bucket {most}: it must be 0 to "
+                f"a hand on the board {format_cards(board)} has bucket {most}: it must be 0 to "
                 f"{num_buckets - 1}"
             )
         counts.append(np.bincount(given).astype(np.uint16))
