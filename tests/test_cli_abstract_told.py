@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from naive import WITHOUT_JIT
+from test_cli import KUHN_FILE
 
 import errai
 from errai.abstraction.abstraction import Abstraction
@@ -27,6 +28,7 @@ from errai.abstraction.options import BuildOptions
 from errai.abstraction.public.clusters import PublicClusters
 from errai.cli import abstract_build, abstract_public
 from errai.cli.options import Refusal
+from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 
@@ -230,6 +232,48 @@ def test_what_a_build_is_given(run: RunErrai, monkeypatch: pytest.MonkeyPatch, t
         "passes": 0,
         "clusters": 2,
     }
+
+
+def test_a_build_is_noted_so_that_it_is_found_from_anywhere(
+    run: RunErrai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A game file by its whole path, the name as it is spelt, and nothing that was not given."""
+    seen: list[Any] = []
+
+    def build(recipes: Any, features: Any, options: BuildOptions, **_: object) -> None:
+        seen.append(options)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(abstract_build, "build_features_told", lambda *_: None)
+    monkeypatch.setattr("errai.abstraction.build.build_abstraction", build)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.game").write_text(KUHN_FILE)
+    assert run("abstract", "build", "ir-hs 2", "--game", "own.game") == (
+        2,
+        "IR-HS 2 of own.game, in IR-HS_2\ntables: 6 bytes of memory and disk\n",
+        "errai: enough.\n",
+    )
+    assert seen == [BuildOptions()]
+    noted = json.loads((tmp_path / "IR-HS_2" / ".build.json").read_text())
+    assert {key: value for key, value in noted.items() if value is not None} == {
+        "game": str(tmp_path / "own.game"),
+        "name": "IR-HS 2",
+        "out": "IR-HS_2",
+    }
+
+
+@pytest.mark.parametrize("check", ["verify_build", "table_bytes"])
+def test_a_build_is_checked_before_its_features_are_made(
+    run: RunErrai, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise UsageError("refused")
+
+    monkeypatch.setattr(abstract_build, "build_features_told", None)
+    monkeypatch.setattr(f"errai.abstraction.build.{check}", refuse)
+    out = str(tmp_path / "x")
+    assert run("abstract", "build", ONE, "--game", "leduc", "--out", out) == (2, "", "errai: refused.\n")
+    assert not (tmp_path / "x").exists()
 
 
 def test_what_the_tables_take(capsys: pytest.CaptureFixture[str]) -> None:

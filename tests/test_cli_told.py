@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import KUHN_FILE
 
 import errai
 from errai.cards.equity import equity
@@ -54,6 +53,19 @@ def test_games_as_json(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> 
     sizes = [game_size(load_game(name)) for name in ("leduc", "bluff-2-1")]
     assert json.loads(run_errai("games", "--json")[1]) == [totals(size) for size in sizes]
     assert len(game_names()) > 2
+
+
+def test_games_as_text(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("errai.games.catalogue.game_names", lambda: ("leduc", "bluff-2-1"))
+    assert run_errai("games")[1] == (
+        "Games (sizes with every legal bet size)\n"
+        "  game       betting sequences  information sets  up to symmetry\n"
+        "  ---------  -----------------  ----------------  --------------\n"
+        "  leduc                     36               936             288\n"
+        "  bluff-2-1            266,240         5,529,600       3,563,520\n"
+        "Also: any holdem-ROUNDS-BETS, any bluff-DICE-DICE, or the path of an ACPC game file.\n"
+        "Next: 'errai size GAME' counts one in full, 'errai show GAME' prints its betting.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -586,9 +598,3 @@ def test_the_cache_as_text_and_json(
         "cleared": [],
         "disk_bytes": 0,
     }
-
-
-def test_a_game_file_is_a_game_everywhere(run_errai: RunErrai, tmp_path: Path) -> None:
-    (tmp_path / "own.game").write_text(KUHN_FILE)
-    told = json.loads(run_errai("show", "own.game", "--depth", "0", "--json")[1])
-    assert (told["game"], len(told["nodes"])) == ("own.game", 2)
