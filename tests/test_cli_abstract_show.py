@@ -166,6 +166,35 @@ def test_a_hand_as_text(show: RunErrai) -> None:
     )
 
 
+def test_a_hand_of_hold_em(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streets have names; a bucket of many strengths says from which to which."""
+    monkeypatch.setenv("COLUMNS", "80")
+    found: Any = SimpleNamespace(
+        game=load_game("limit-holdem"),
+        name="A",
+        buckets=lambda cards, r, player: np.array([1234 + player]),
+        num_buckets=lambda r, player: 5000 + player,
+    )
+    hand = replace(POINTS, points=(), ochs=(), weakest=0.25, strongest=0.25)
+    for name, stand_in in (
+        ("features_of", lambda found: "features"),
+        ("members", lambda *_: Members(np.array([1, 2]), np.array([3, 4]), "classes", cards)),
+        ("profile", lambda features, r, classes, deals=None: hand if deals is None else POINTS),
+    ):
+        monkeypatch.setattr(f"errai.abstraction.describe.{name}", stand_in)
+    abstract_show._show_hand(found, "a b", "AsKd", "Qs7d2c", 1, None, False, 0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "AsKd on Qs7d2c: bucket 1235 of 5,001 on the flop, A",
+        "  AsKd: E[HS] 0.2500, E[HS2] 0.0625",
+        "  mean of its bucket: E[HS] 0.2500 (from 0.1250 to 0.5000), E[HS2] 0.0625",
+    ]
+    assert lines[-1] == "next: errai abstract show 'a b' --bucket flop:1235"
+    abstract_show._show_hand(found, "a b", "AsKd", "Qs7d2c", 1, None, True, 0)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["round"], told["street"], told["bucket"], told["buckets"]) == (2, "flop", 1235, 5001)
+
+
 def test_random_deals_and_deals_that_are_not_known(
     show: RunErrai, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """What `errai solve` tells, word by word and key by key, with stand-ins for the work itself."""
 
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -370,13 +371,31 @@ def test_against_a_full_opponent(run_errai: RunErrai, monkeypatch: pytest.Monkey
     ]
 
 
-def test_an_interrupt_against_a_full_opponent(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stand_in(*_: object, between: Any, **__: object) -> None:
+@pytest.mark.parametrize("signals", [1, 2])
+def test_an_interrupt_against_a_full_opponent(
+    run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch, signals: int
+) -> None:
+    """The first signal lets the iteration end; the work sees it when it asks."""
+
+    def stand_in(*_: object, between: Callable[[], bool], **__: object) -> None:
+        for _ in range(signals):
+            signal.raise_signal(signal.SIGTERM)
+        assert between()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("errai.runs.abstracted.solve_abstracted_against_full", stand_in)
     words = ["solve", "leduc", "--abstraction", "[JQ.K]", "--against-full"]
-    assert run_errai(*words) == (130, "", "errai: interrupted; nothing was saved\n")
+    assert run_errai(*words) == (
+        143,
+        "",
+        "errai: ending after this iteration; once more to leave at once\n"
+        "errai: interrupted; nothing was saved\n",
+    )
+
+
+def test_an_interrupted_bluff_ends_at_once(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("errai.runs.bluff.solve_bluff", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert run_errai("solve", "bluff-1-1") == (130, "", "errai: interrupted; nothing was saved\n")
 
 
 # What cannot be asked for together

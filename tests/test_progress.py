@@ -188,6 +188,7 @@ class Bar:
 
     def stop(self) -> None:
         self.told.append("stop")
+        raise OSError("the terminal has gone")
 
     def update(self, task: int, **what: Any) -> None:
         self.told.append((task, what))
