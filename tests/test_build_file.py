@@ -90,6 +90,7 @@ def test_other_ways_to_say_the_name(tmp_path: Path, text: str, name: str) -> Non
     ("text", "told"),
     [
         ("seed = -1", "seed must be 0 or more, not -1"),
+        ('seed = "3"', "seed must be a whole number, not '3'"),
         ("restarts = 0", "restarts must be 1 or more, not 0"),
         ("iterations = 0", "iterations must be 1 or more, not 0"),
         ("sample = 0", "sample must be 1 or more, not 0"),

@@ -176,9 +176,10 @@ def test_a_hand_of_hold_em(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         num_buckets=lambda r, player: 5000 + player,
     )
     hand = replace(POINTS, points=(), ochs=(), weakest=0.25, strongest=0.25)
+    some = Members(np.array([1, 2]), np.array([3, 4]), "classes", lambda at: cards("KsQh"))
     for name, stand_in in (
         ("features_of", lambda found: "features"),
-        ("members", lambda *_: Members(np.array([1, 2]), np.array([3, 4]), "classes", cards)),
+        ("members", lambda *_: some),
         ("profile", lambda features, r, classes, deals=None: hand if deals is None else POINTS),
     ):
         monkeypatch.setattr(f"errai.abstraction.describe.{name}", stand_in)

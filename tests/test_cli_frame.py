@@ -15,6 +15,8 @@ from errai.cli.options import Refusal, decimal_number, duration, folder, menu_fr
 from errai.cli.solve import target
 from errai.cli.spot import _by_position, limit_bets, percent
 from errai.errors import UsageError
+from errai.games.catalogue import load_game
+from errai.games.rules import PokerRules
 from errai.runs.run import CHECKPOINT_SECONDS
 from errai.runs.spot import DEFAULT_ALGORITHM
 from errai.solvers.solve import DEFAULT_ITERATIONS
@@ -350,6 +352,14 @@ def test_json_is_indented_and_exact(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (
         '{\n  "a": [\n    1000000000000000000000000000000,\n    null\n  ],\n  "b": true\n}\n'
     )
+
+
+def test_rounds_are_counted_from_one_and_named_in_hold_em() -> None:
+    hold_em, leduc = load_game("limit-holdem"), load_game("leduc")
+    assert isinstance(hold_em, PokerRules)
+    assert isinstance(leduc, PokerRules)
+    assert output.round_keys(hold_em, 2) == {"round": 3, "street": "turn"}
+    assert output.round_keys(leduc, 1) == {"round": 2, "street": None}
 
 
 def test_tables(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,7 @@ from errai.runs.bluff import solve_bluff
 from errai.runs.run import Job, Run
 from errai.solvers.linear_programme import ProgrammeSize
 from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule
+from errai.strategy.strategy import Strategy
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
@@ -46,29 +47,38 @@ TOLD_POINTS = [
 ]
 
 
+class Solved:
+    """Lets every job end with one run, however it was configured: in an hour and a half."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.run.strategy
+
+    def ends(self, **changes: Any) -> None:
+        """Let the next jobs end in another way."""
+        self.run = replace(self.run, **changes)
+
+
 @pytest.fixture
-def solved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """What a job ends with, however it was configured: 1,234 iterations in an hour and a half."""
-    run = replace(errai.solve("leduc", iterations=7), measurements=POINTS, iterations=1234)
+def solved(monkeypatch: pytest.MonkeyPatch) -> Solved:
+    """After 1,234 iterations."""
+    found = Solved(replace(errai.solve("leduc", iterations=7), measurements=POINTS, iterations=1234))
 
     def stand_in(self: Job, *_: object) -> Run:
         self.solver.seconds = 5400.0
         self.close()
-        return stand_in.run
+        return found.run
 
-    stand_in.run = run  # type: ignore[attr-defined]
     monkeypatch.setattr(Job, "run", stand_in)
     monkeypatch.setattr(Solver, "buffer_bytes", 3 << 10)
-    return run
+    return found
 
 
-def ends_with(run: Run) -> None:
-    """Let the next job end with another run."""
-    Job.run.run = run  # type: ignore[attr-defined]
-
-
-def test_json_of_a_run(run_errai: RunErrai, solved: Run) -> None:
-    ends_with(replace(solved, folder=Path("a b")))
+def test_json_of_a_run(run_errai: RunErrai, solved: Solved) -> None:
+    solved.ends(folder=Path("a b"))
     status, out, err = run_errai("solve", "leduc", "--threads", "2", "--algorithm", "dcfr", "--json")
     assert (status, err) == (0, "")
     measured = errai.exploitability(solved.strategy)
@@ -94,7 +104,7 @@ def test_json_of_a_run(run_errai: RunErrai, solved: Run) -> None:
     }
 
 
-def test_text_of_a_run(run_errai: RunErrai, solved: Run) -> None:
+def test_text_of_a_run(run_errai: RunErrai, solved: Solved) -> None:
     measured = errai.exploitability(solved.strategy)
     value = errai.expected_value(solved.strategy, solved.strategy).positions[0]
     size = (
@@ -111,7 +121,7 @@ def test_text_of_a_run(run_errai: RunErrai, solved: Run) -> None:
         + "not saved; --out FOLDER saves a run, so that it can be shown, measured and resumed\n",
         "",
     )
-    ends_with(replace(solved, folder=Path("a b")))
+    solved.ends(folder=Path("a b"))
     assert run_errai("solve", "leduc", "--threads", "2", "--out", "a b") == (
         0,
         size.format(", disk for checkpoints 21.0 KiB")
@@ -122,9 +132,9 @@ def test_text_of_a_run(run_errai: RunErrai, solved: Run) -> None:
 
 
 def test_an_interrupted_run_is_not_measured_again(
-    run_errai: RunErrai, solved: Run, monkeypatch: pytest.MonkeyPatch
+    run_errai: RunErrai, solved: Solved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends_with(replace(solved, folder=Path("x"), interrupted=True))
+    solved.ends(folder=Path("x"), interrupted=True)
     for name in ("exploitability", "expected_value"):
         monkeypatch.setattr(f"errai.response.exploitability.{name}", None)
     status, out, err = run_errai("solve", "leduc", "--out", "x", "--threads", "1", "--checkpoint-every", "0")
@@ -142,7 +152,7 @@ def test_an_interrupted_run_is_not_measured_again(
     ):
         assert told[key] is None
     assert told["interrupted"] is True
-    ends_with(replace(solved, interrupted=True))
+    solved.ends(folder=None)
     told = json.loads(run_errai("solve", "leduc", "--json")[1])
     assert told["out"] is None
     _, out, _ = run_errai("solve", "leduc")
@@ -176,13 +186,13 @@ def test_a_run_that_is_left_at_once_says_what_is_kept(
 
 
 def test_pictures_are_drawn_where_there_is_something_to_draw(
-    run_errai: RunErrai, solved: Run, monkeypatch: pytest.MonkeyPatch
+    run_errai: RunErrai, solved: Solved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[object] = []
     monkeypatch.setattr(Run, "plot", lambda self, path: drawn.append((self.iterations, path)))
     run_errai("solve", "leduc", "--plot", "a.png")
     assert drawn == [(1234, "a.png")]
-    ends_with(replace(solved, measurements=()))
+    solved.ends(measurements=())
     assert run_errai("solve", "leduc", "--plot", "a.png")[0] == 0
     assert len(drawn) == 1
 
@@ -190,7 +200,7 @@ def test_pictures_are_drawn_where_there_is_something_to_draw(
 def test_where_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Iterations, the last measurement, the time to go, memory; the bar is the share of the time."""
     usage = SimpleNamespace(ru_maxrss=2048)
-    monkeypatch.setattr(command.resource, "getrusage", lambda who: usage)
+    monkeypatch.setattr("resource.getrusage", lambda who: usage)
     shown: list[tuple[object, ...]] = []
     progress: Any = SimpleNamespace(show=lambda *one: shown.append(one))
     job: Any = SimpleNamespace(solver=SimpleNamespace(iteration=12345, seconds=30.0))
@@ -205,9 +215,10 @@ def test_where_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_is_shown_after_measurements_and_between_iterations(
-    run_errai: RunErrai, solved: Run, monkeypatch: pytest.MonkeyPatch
+    run_errai: RunErrai, solved: Solved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
+    progress: Any = None
 
     def run(self: Job, report: Any, between: Any, every: float) -> Run:
         report(POINTS[0])
@@ -215,14 +226,13 @@ def test_a_run_is_shown_after_measurements_and_between_iterations(
         progress.signal_number = 15
         seen.append(between())
         self.close()
-        return solved
+        return solved.run
 
     def show(told: Progress, forecast: Any, job: Job) -> None:
         nonlocal progress
         progress = told
         seen.append(list(forecast.measurements))
 
-    progress: Any = None
     monkeypatch.setattr(Job, "run", run)
     monkeypatch.setattr(command, "_show", show)
     assert run_errai("solve", "leduc", "--json")[0] == 0
@@ -378,7 +388,7 @@ def test_an_interrupt_against_a_full_opponent(
     """The first signal lets the iteration end; the work sees it when it asks."""
 
     def stand_in(*_: object, between: Callable[[], bool], **__: object) -> None:
-        for _ in range(signals):
+        for _number in range(signals):
             signal.raise_signal(signal.SIGTERM)
         assert between()
         raise KeyboardInterrupt

@@ -263,10 +263,8 @@ def test_an_interrupt_without_a_signal_and_without_advice(capsys: pytest.Capture
 
 
 def test_the_log_has_the_time_of_greenwich(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from errai.cli.progress import time
-
     monkeypatch.setattr(module, "FIRST_GAP", 0.0)
-    monkeypatch.setattr(time, "gmtime", lambda: (2026, 3, 4, 5, 6, 7, 0, 1, 0))
+    monkeypatch.setattr("time.gmtime", lambda: (2026, 3, 4, 5, 6, 7, 0, 1, 0))
     with Progress(log=tmp_path / "a.log") as progress:
         progress.show("x")
     assert (tmp_path / "a.log").read_text() == "2026-03-04 05:06:07Z x\n"
