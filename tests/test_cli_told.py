@@ -510,6 +510,22 @@ def test_where_a_spot_is(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
+def test_no_raise_at_all_is_a_number_of_raises(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def record(*given: Any) -> None:
+        seen.append(given)
+        raise UsageError("seen")
+
+    monkeypatch.setattr("errai.strategy.spot_tree.SpotBetting.of", record)
+    run_errai(*SPOT, "--max-raises", "0")
+    run_errai(*SPOT)
+    assert seen == [
+        (50.0, 200.0, None, None, 0.0, None, 0, None),
+        (50.0, 200.0, None, None, 0.0, None, None, None),
+    ]
+
+
 def test_a_decision_is_looked_for_before_the_work(
     run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch
 ) -> None:
