@@ -146,6 +146,21 @@ def test_a_bucket_as_text(show: RunErrai, home: Path) -> None:
     assert len(show("two", "--bucket", "2:1", "--player", "1", "--limit", "0")[1].splitlines()) == 8
 
 
+def test_a_bucket_in_full(show: RunErrai) -> None:
+    """All are shown, so nothing is said of which they are."""
+    assert show("two", "--bucket", "2:1", "--player", "1", "--limit", "3")[1] == (
+        f"bucket 1 of round 2, {NAME}\n"
+        "3 classes, 8 deals\n"
+        "E[HS] 0.8125 on average, from 0.6250 to 1.0000; E[HS2] 0.6953\n"
+        "strength against the opponent's hands, from weak to strong clusters: mean of the bucket\n"
+        f"  all hands  0.812 {'█' * 19}▌\n"
+        f"  cluster 0  1.000 {'█' * 24}\n"
+        f"  cluster 1  0.750 {'█' * 18}\n"
+        f"  cluster 2  0.500 {'█' * 12}\n"
+        "  Qh|Kh 0.625   Qh|Qs 1.000   Jh|Js 1.000\n"
+    )
+
+
 def test_an_empty_bucket(show: RunErrai) -> None:
     assert show("two", "--bucket", "2:1")[1] == f"bucket 1 of round 2, {NAME}\n0 classes, 0 deals\n"
     told = json.loads(show("two", "--bucket", "2:1", "--json")[1])
