@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -170,3 +171,100 @@ def test_a_terminal_gets_a_bar_and_no_lines() -> None:
     assert b" to go" in shown
     assert b"errai:" not in shown
     assert re.search("━".encode(), shown)
+
+
+class Bar:
+    """Stands in for Rich's bar; notes what it is told."""
+
+    def __init__(self, *columns: Any, console: Any, transient: bool) -> None:
+        self.told: list[Any] = [(len(columns), columns[0].bar_width, console.stderr, transient)]
+
+    def add_task(self, description: str, total: float | None) -> int:
+        self.told.append((description, total))
+        return 7
+
+    def start(self) -> None:
+        self.told.append("start")
+
+    def stop(self) -> None:
+        self.told.append("stop")
+        raise OSError("the terminal has gone")
+
+    def update(self, task: int, **what: Any) -> None:
+        self.told.append((task, what))
+        if what["description"] == "gone":
+            raise OSError("the terminal has gone")
+
+
+def test_a_bar_is_as_full_as_the_work_is_done(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """At once, however little time has passed; lines go to the log alone."""
+    monkeypatch.setattr("rich.progress.Progress", Bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    log = tmp_path / "a.log"
+    with Progress(log=log) as progress:
+        bar = progress._bar
+        progress.report("a", 1, 4)
+        clock.now += 10
+        progress.report("a", 3, 4)
+        progress.show("where", 2.5, 10.0)
+        progress.show("nowhere")
+        progress.show("gone")
+    assert bar.told == [
+        (2, 20, True, True),
+        ("starting", None),
+        "start",
+        (7, {"description": "a: 25%", "completed": 1, "total": 4}),
+        (7, {"description": "a: 75%, 5.0 s to go", "completed": 3, "total": 4}),
+        (7, {"description": "where", "completed": 2.5, "total": 10.0}),
+        (7, {"description": "nowhere", "completed": None, "total": None}),
+        (7, {"description": "gone", "completed": None, "total": None}),
+        "stop",
+    ]
+    assert capsys.readouterr().err == ""
+    assert log.read_text() == "2026-01-02 03:04:05Z a: 75%, 5.0 s to go\n"
+
+
+def test_the_first_line_waits_a_second_from_the_start_of_the_work(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    progress = Progress()
+    clock.now += 100
+    with progress:
+        clock.now += 0.99
+        progress.show("too soon")
+        clock.now += 0.01
+        progress.show("now")
+        clock.now += 0.99
+        progress.show("too soon again")
+    assert capsys.readouterr().err == "errai: now\n"
+
+
+def test_lines_of_long_work_are_at_most_a_minute_apart(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress() as progress:
+        for second in (100, 109, 110, 10_000, 10_059, 10_060):
+            clock.now = 1000.0 + second
+            progress.show(f"at {second}")
+    assert capsys.readouterr().err.splitlines() == [
+        "errai: at 100",
+        "errai: at 10000",
+        "errai: at 10060",
+    ]
+
+
+def test_an_interrupt_without_a_signal_and_without_advice(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as left, Progress():
+        raise KeyboardInterrupt
+    assert left.value.exit_code == 130
+    assert capsys.readouterr().err == "errai: interrupted\n"
+
+
+def test_the_log_has_the_time_of_greenwich(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_GAP", 0.0)
+    monkeypatch.setattr("time.gmtime", lambda: (2026, 3, 4, 5, 6, 7, 0, 1, 0))
+    with Progress(log=tmp_path / "a.log") as progress:
+        progress.show("x")
+    assert (tmp_path / "a.log").read_text() == "2026-03-04 05:06:07Z x\n"

@@ -262,3 +262,57 @@ def test_sizes_of_a_figure_over_seconds(
         assert status == 2
         assert sentence in err
     assert len(asked) == 4
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A figure that takes no time, and what it was asked for."""
+    asked: list[object] = []
+
+    def draw(size: Size, seed: int, tell: Tell) -> Curves:
+        asked.append((size.iterations, seed))
+        tell("CFR", 1, 4)
+        if seed == 9:
+            raise KeyboardInterrupt
+        return Curves([1, 2], {"A": [2.0, 1.0]}, ())
+
+    figure = Figure("One curve", "chips", {PAPER: Size(1234)}, draw, crossings=(), claims=(), ends=())
+    monkeypatch.setattr("errai.experiments.registry.find_figure", lambda name: figure)
+    return asked
+
+
+def test_as_many_iterations_as_in_the_paper_and_into_this_folder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: list[object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("errai.cli.progress.FIRST_GAP", 0.0)
+    status, out, err = reproduce(capsys, monkeypatch, "one")
+    assert (status, small) == (0, [(1234, 0)])
+    assert out == "one: One curve, 1,234 iterations, seed 0\ndata in one.csv, picture in one.png\n"
+    assert err == "errai: CFR: 25%\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"one.csv", "one.png", "one.log"}
+    assert (tmp_path / "one.log").read_text().endswith("Z CFR: 25%\n")
+    _, out, _ = reproduce(capsys, monkeypatch, "one", "--iterations", "1", "--json")
+    assert (json.loads(out)["iterations"], small[1]) == (1, (1, 0))
+
+
+def test_an_interrupted_figure_says_how_to_begin_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: list[object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = reproduce(capsys, monkeypatch, "one", "--out", "a b", "--seed", "9")
+    assert (status, out) == (130, "")
+    assert err == (
+        "errai: interrupted; nothing was kept; begin again with: errai reproduce one --out 'a b' --seed 9\n"
+    )
+    assert list((tmp_path / "a b").iterdir()) == []
+
+
+def test_a_figure_needs_matplotlib_before_anything_is_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: list[object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, out, _ = reproduce(capsys, monkeypatch, "one", "--out", "new")
+    assert (status, out, small) == (2, "", [])
+    assert list(tmp_path.iterdir()) == []

@@ -111,7 +111,7 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
             one.path.name,
             one.game or "-",
             ", ".join(one.what) or "nothing",
-            f"{one.format if one.kind == 'features' else ''}{' (old)' if one.is_old else ''}".strip() or "-",
+            _format(one),
             format_bytes(one.num_bytes),
             datetime.fromtimestamp(one.modified).strftime("%Y-%m-%d"),
             *state(one),
@@ -123,6 +123,12 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
     print_table(f"{cache_root()}: {in_all}", header, rows)
     if any(one.is_old for one in folders):
         print("  old: this version does not read it; 'errai cache --clear old' removes it")
+
+
+def _format(one: "CachedFolder") -> str:
+    """Say in which format a folder is, as far as it says so itself; kernels have none of their own."""
+    version = "" if one.kind != "features" or one.format is None else str(one.format)
+    return f"{version}{' (old)' if one.is_old else ''}".strip() or "-"
 
 
 def _entry(one: "CachedFolder", damages: "dict[Any, list[str]] | None") -> dict[str, Any]:

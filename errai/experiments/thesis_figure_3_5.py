@@ -1,7 +1,7 @@
 """THESIS figure 3.5: chance sampling and public chance sampling in Bluff(2,2), by time.
 
-All dice are private, so PCS samples nothing: an iteration is one of plain CFR over the whole tree. Published as
-curves without numbers: PCS is far ahead. The quick size is Bluff(2,1), the paper's needs 12 GB of memory.
+All dice are private, so PCS samples nothing: an iteration is one of plain CFR over the whole tree. Published
+as curves without numbers: PCS is far ahead. The quick size is Bluff(2,1).
 """
 
 from functools import partial

@@ -1,8 +1,8 @@
-"""THESIS figure 3.6: what chance sampling and public chance sampling lose to an equilibrium of Bluff(2,2), by time.
+"""THESIS figure 3.6: what CS and PCS lose to an equilibrium of Bluff(2,2), by time.
 
-The fixed opponent is a strategy solved by CFR+, where the thesis takes the last one of PCS and says that another
-would do. Shown is what an average strategy loses on average over both seats, beyond what the opponent loses
-to itself. The quick size is Bluff(2,1).
+The fixed opponent is a strategy solved by CFR+, where the thesis takes the last one of PCS and says that
+another would do. Shown is what an average strategy loses on average over both seats. The quick size is
+Bluff(2,1).
 """
 
 from functools import partial
