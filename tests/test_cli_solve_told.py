@@ -22,7 +22,8 @@ from errai.runs.abstracted import find_abstractions, solve_abstracted_against_fu
 from errai.runs.bluff import solve_bluff
 from errai.runs.run import Job, Run
 from errai.solvers.linear_programme import ProgrammeSize
-from errai.solvers.solve import Measurement, Solver, StopRule, configured_rule
+from errai.solvers.solve import Solver, StopRule, configured_rule
+from errai.solvers.table_solver import Measurement
 from errai.strategy.strategy import Strategy
 
 RunErrai = Callable[..., tuple[int, str, str]]

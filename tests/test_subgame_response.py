@@ -17,6 +17,7 @@ import errai
 from errai.array_file import read_array
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.games.deals import Deals
 from errai.games.payoffs import Payoffs
 from errai.response import subgames
 from errai.response.estimate import estimate_by_subgames
@@ -27,6 +28,8 @@ from errai.strategy.simple import SIMPLE_RULES, simple_plays, simple_strategy
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.tree.buckets import Buckets
+from errai.tree.cells import cells_below
+from errai.tree.subgame import boards_below, first_boards
 
 RHODE_ISLAND = errai.load_game("rhode-island")
 LIMIT = errai.load_game("limit-holdem")
@@ -337,3 +340,17 @@ def test_simple_agents_in_both_seats(run_errai: Callable[..., tuple[int, str, st
     expected = errai.exploitability(simple_strategy(GAMES["leduc"], "always-call", second="half"))
     assert f"exploitability {expected.mbb_per_game:.6g} mbb/g" in out
     assert "payoffs plain" in out
+
+
+def test_a_table_is_converted_once_for_all_boards() -> None:
+    tree = PublicTree.of(errai.load_game("leduc"))
+    tables = tree.layout.zeros(np.float32)
+    play = Strategy(tree, tables).plays[0]
+    boards = [boards_below(Deals(tree.rules), 1, board) for board in (0, 1)]
+    first, second = (
+        play.bind(cells_below(Deals(tree.rules), 1, board), at, np.dtype(np.float64))
+        for board, at in enumerate(boards)
+    )
+    assert first.source is second.source
+    assert first.source.dtype == np.float64
+    assert play.bind(tree.cells, first_boards(Deals(tree.rules), 2), np.dtype(np.float32)).source is tables[0]

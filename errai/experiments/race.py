@@ -3,7 +3,7 @@
 Measuring takes no time of the race. Curves are means over independent runs, as in THESIS chapter 3.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from errai.experiments.figure import Curves, Size, Tell
 from errai.solvers.table_solver import TableSolver
@@ -44,7 +44,7 @@ def run_until(solver: TableSolver, seconds: float) -> None:
 
 
 def race(
-    solvers: dict[str, MakeSolver],
+    solvers: Mapping[str, MakeSolver],
     size: Size,
     seed: int,
     tell: Tell,

@@ -73,6 +73,24 @@ def join_plays(first: BoundPlay, second: BoundPlay) -> Tables:
 _NO_BUCKETS = np.zeros(0, dtype=np.int32)
 
 
+class _TableIn:
+    """A table in the number formats that walks ask for, each converted once: thousands of boards are bound.
+
+    So the table must not change while its play is in use, as the play's fingerprint says, too.
+    """
+
+    def __init__(self, table: Floats) -> None:
+        self._by_name = {table.dtype.name: table}
+
+    def __call__(self, dtype: np.dtype[Any]) -> Floats:
+        found = self._by_name.get(dtype.name)
+        if found is None:
+            # Two threads may convert at once; either will do.
+            converted = next(iter(self._by_name.values())).astype(dtype)
+            found = self._by_name.setdefault(dtype.name, converted)
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class RulePlay:
     """A position that looks at no cards: one probability for each slot of the betting.
@@ -123,6 +141,10 @@ class TablePlay:
     table: Floats
 
     @cached_property
+    def _table_in(self) -> _TableIn:
+        return _TableIn(self.table)
+
+    @cached_property
     def fingerprint(self) -> str:
         """The checksum of the table and of its buckets."""
         buckets = self.layout.bucket[self.player]
@@ -141,7 +163,7 @@ class TablePlay:
             if kinds.any():
                 buckets.append(layout.bucket[player][cell_begin[here.start] : cell_begin[here.stop]])
         return BoundPlay(
-            self.table.astype(dtype, copy=False),
+            self._table_in(dtype),
             np.concatenate(begins),
             np.concatenate(rows),
             np.concatenate(buckets) if buckets else _NO_BUCKETS,
@@ -186,6 +208,10 @@ class BucketPlay:
     abstraction_fingerprint: str
 
     @cached_property
+    def _table_in(self) -> _TableIn:
+        return _TableIn(self.table)
+
+    @cached_property
     def fingerprint(self) -> str:
         """The checksum of the table and of its abstraction."""
         return checksum(f"{checksum(self.table.data)} {self.abstraction_fingerprint}".encode())
@@ -201,7 +227,7 @@ class BucketPlay:
             first = int(cells.players[player].cell_begin[cells.links.round_board[r]])
             bucket[first : first + len(found)] = found
         return BoundPlay(
-            self.table.astype(dtype, copy=False),
+            self._table_in(dtype),
             np.repeat(layout.begin[player, rounds], num_boards),
             np.repeat(layout.rows[player, rounds], num_boards),
             bucket,
