@@ -26,6 +26,7 @@ from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.public.clusters import PublicClusters
+from errai.abstraction.recipe import parse_recipes
 from errai.cli import abstract_build, abstract_public
 from errai.cli.options import Refusal
 from errai.errors import UsageError
@@ -274,6 +275,18 @@ def test_a_build_is_checked_before_its_features_are_made(
     out = str(tmp_path / "x")
     assert run("abstract", "build", ONE, "--game", "leduc", "--out", out) == (2, "", "errai: refused.\n")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_disk_that_just_holds_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = parse_recipes(ONE, rules())
+    monkeypatch.setattr("errai.memory.free_disk", lambda folder: 24)
+    assert abstract_build._verified_tables(recipes, FeaturePlan.of(rules()), Path("x")) == [6, 18]
+    monkeypatch.setattr("errai.memory.free_disk", lambda folder: 23)
+    with pytest.raises(UsageError) as refused:
+        abstract_build._verified_tables(recipes, FeaturePlan.of(rules()), Path("x"))
+    assert str(refused.value) == (
+        "not enough disk for the tables in 'x': 24 bytes are needed, 23 bytes are free"
+    )
 
 
 def test_what_the_tables_take(capsys: pytest.CaptureFixture[str]) -> None:
