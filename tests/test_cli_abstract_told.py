@@ -289,29 +289,6 @@ def test_a_disk_that_just_holds_the_tables(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-def test_what_the_tables_take(capsys: pytest.CaptureFixture[str]) -> None:
-    abstract_build._print_tables("A", "a game", [512, 0, 1536], Path("x"))
-    abstract_build._print_tables("B", "a game", [0, 512], Path("x"))
-    assert capsys.readouterr().out == (
-        "A of a game, in x\ntables: 2.0 KiB of memory and disk (512 bytes + 1.5 KiB)\n"
-        "B of a game, in x\ntables: 512 bytes of memory and disk\n"
-    )
-
-
-def test_statistics_as_text() -> None:
-    cells = abstract_build.statistics_cells
-    assert cells({"distance": 0.123456, "iterations": 1234, "share_saved": 0.98765, "seconds": 1234.56}) == [
-        "0.12346",
-        "1,234",
-        "98.77%",
-        "1,234.6",
-    ]
-    assert cells({"distance": 0.0, "iterations": 0, "share_saved": 0.0, "seconds": 0.0}) == [
-        *("0.00000", "0", "0.00%", "0.0")
-    ]
-    assert cells(dict.fromkeys(("distance", "iterations", "share_saved", "seconds"))) == ["-"] * 4
-
-
 # Info
 
 
