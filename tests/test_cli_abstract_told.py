@@ -26,6 +26,7 @@ from errai.abstraction.features.build import build_features
 from errai.abstraction.features.features import FeaturePlan
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.public.clusters import PublicClusters
+from errai.abstraction.recipe import parse_recipes
 from errai.cli import abstract_build, abstract_public
 from errai.cli.options import Refusal
 from errai.errors import UsageError
@@ -276,27 +277,16 @@ def test_a_build_is_checked_before_its_features_are_made(
     assert not (tmp_path / "x").exists()
 
 
-def test_what_the_tables_take(capsys: pytest.CaptureFixture[str]) -> None:
-    abstract_build._print_tables("A", "a game", [512, 0, 1536], Path("x"))
-    abstract_build._print_tables("B", "a game", [0, 512], Path("x"))
-    assert capsys.readouterr().out == (
-        "A of a game, in x\ntables: 2.0 KiB of memory and disk (512 bytes + 1.5 KiB)\n"
-        "B of a game, in x\ntables: 512 bytes of memory and disk\n"
+def test_a_disk_that_just_holds_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = parse_recipes(ONE, rules())
+    monkeypatch.setattr("errai.memory.free_disk", lambda folder: 24)
+    assert abstract_build._verified_tables(recipes, FeaturePlan.of(rules()), Path("x")) == [6, 18]
+    monkeypatch.setattr("errai.memory.free_disk", lambda folder: 23)
+    with pytest.raises(UsageError) as refused:
+        abstract_build._verified_tables(recipes, FeaturePlan.of(rules()), Path("x"))
+    assert str(refused.value) == (
+        "not enough disk for the tables in 'x': 24 bytes are needed, 23 bytes are free"
     )
-
-
-def test_statistics_as_text() -> None:
-    cells = abstract_build.statistics_cells
-    assert cells({"distance": 0.123456, "iterations": 1234, "share_saved": 0.98765, "seconds": 1234.56}) == [
-        "0.12346",
-        "1,234",
-        "98.77%",
-        "1,234.6",
-    ]
-    assert cells({"distance": 0.0, "iterations": 0, "share_saved": 0.0, "seconds": 0.0}) == [
-        *("0.00000", "0", "0.00%", "0.0")
-    ]
-    assert cells(dict.fromkeys(("distance", "iterations", "share_saved", "seconds"))) == ["-"] * 4
 
 
 # Info

@@ -8,8 +8,7 @@ import pytest
 from test_cli import COMMANDS
 
 from errai import __version__
-from errai.cli import options, output
-from errai.cli.abstract_build import folder_name
+from errai.cli import abstract_build, options, output
 from errai.cli.main import main
 from errai.cli.options import Refusal, decimal_number, duration, folder, menu_from_options, whole_number
 from errai.cli.solve import target
@@ -233,7 +232,7 @@ def test_folders_that_can_be_made(tmp_path: Path) -> None:
 
 
 def test_folders_are_named_like_abstractions() -> None:
-    assert folder_name("IR-KE-KO 169-5x2 / PR-HS 4") == "IR-KE-KO_169-5x2_PR-HS_4"
+    assert abstract_build.folder_name("IR-KE-KO 169-5x2 / PR-HS 4") == "IR-KE-KO_169-5x2_PR-HS_4"
 
 
 # Help
@@ -408,3 +407,26 @@ def test_pictures_may_have_any_ending_that_can_be_drawn(tmp_path: Path) -> None:
     endings = str(refused.value).removeprefix(told).split(", ")
     assert endings == sorted(endings)
     assert {"pdf", "png", "svg"} <= set(endings)
+
+
+def test_what_the_tables_take(capsys: pytest.CaptureFixture[str]) -> None:
+    abstract_build._print_tables("A", "a game", [512, 0, 1536], Path("x"))
+    abstract_build._print_tables("B", "a game", [0, 512], Path("x"))
+    assert capsys.readouterr().out == (
+        "A of a game, in x\ntables: 2.0 KiB of memory and disk (512 bytes + 1.5 KiB)\n"
+        "B of a game, in x\ntables: 512 bytes of memory and disk\n"
+    )
+
+
+def test_statistics_as_text() -> None:
+    cells = abstract_build.statistics_cells
+    assert cells({"distance": 0.123456, "iterations": 1234, "share_saved": 0.98765, "seconds": 1234.56}) == [
+        "0.12346",
+        "1,234",
+        "98.77%",
+        "1,234.6",
+    ]
+    assert cells({"distance": 0.0, "iterations": 0, "share_saved": 0.0, "seconds": 0.0}) == [
+        *("0.00000", "0", "0.00%", "0.0")
+    ]
+    assert cells(dict.fromkeys(("distance", "iterations", "share_saved", "seconds"))) == ["-"] * 4
