@@ -37,10 +37,12 @@ PARAMETERS = {
         *("--resume False", "--plot None", JSON, SEED),
     ],
     "exploit": [
-        *("strategy required", "--game None", *MENU, "--payoffs None", "--threads None", "--keep None"),
-        *("--estimate False", JSON, SEED),
+        *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--threads None"),
+        *("--keep None", "--estimate False", JSON, SEED),
     ],
-    "reproduce": ["name required", "--out None", "--iterations None", JSON, SEED],
+    "reproduce": [
+        *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
+    ],
     "spot": [
         *("--board required", "--oop required", "--ip required", "--pot required", "--stack None"),
         *("--bets None", "--raises None", "--ip-bets None", "--ip-raises None", "--force-all-in 0.0"),
@@ -114,6 +116,7 @@ LEAST = {
     "--player": 0,
     "--limit": 0,
     "--deals": 2,
+    "--flops": 2,
 }
 MOST = {
     "--seed": 2**63 - 1,
@@ -121,6 +124,7 @@ MOST = {
     "--iterations": 10**12,
     "--player": 1,
     "--deals": 10**9,
+    "--flops": 10**6,
 }
 
 
