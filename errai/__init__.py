@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from errai.strategy.openspiel import to_openspiel as to_openspiel
     from errai.strategy.strategy import strategy_from_function as strategy_from_function
     from errai.strategy.strategy import uniform_strategy as uniform_strategy
+    from errai.tree.menu_file import load_bets as load_bets
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,7 @@ _HOMES = {
     "abstract_public": "errai.abstraction.public.abstract",
     "abstraction_from_function": "errai.abstraction.own",
     "load_abstraction": "errai.abstraction.load",
+    "load_bets": "errai.tree.menu_file",
     "load_game": "errai.games.catalogue",
     "best_response": "errai.response.exploitability",
     "expected_value": "errai.response.exploitability",

@@ -1,8 +1,8 @@
 """What pydantic has found wrong in a configuration, in words: the key, its value and what is expected."""
 
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 LONGEST_VALUE = 60
 
@@ -22,6 +22,12 @@ _EXPECTED = {
     "tuple_type": "a list",
 }
 """What is expected, by pydantic's name of an error."""
+
+
+class Section(BaseModel):
+    """A part of a configuration: nothing unknown, nothing converted, nothing changed later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def first_mistake(error: ValidationError, model: type[BaseModel], section: str = "") -> str:
@@ -74,10 +80,19 @@ def _place(parts: list[int | str]) -> str:
 
 def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
     """Return the keys that a part of a model may have."""
-    for part in place:
+    parts = iter(place)
+    for part in parts:
         if isinstance(part, str):
-            model = _models_in(model.model_fields[part].annotation)[0]
+            annotation = model.model_fields[part].annotation
+            model = _models_in(annotation)[0]
+            if _is_table(annotation):
+                next(parts, None)  # a key of the user's own
     return list(model.model_fields)
+
+
+def _is_table(annotation: Any) -> bool:
+    """Return whether a type is `dict[str, Model]`, or that or None."""
+    return get_origin(annotation) is dict or any(get_origin(part) is dict for part in get_args(annotation))
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -184,7 +184,7 @@ def test_what_is_not_a_whole_number_is_refused_by_name(name: str, wrong: Any) ->
         (lambda: errai.solve("kuhn", iterations=1, report="x"), "report must be a function, not 'x'"),
         (
             lambda: errai.solve("kuhn", iterations=1, bets=5),
-            "bets must be a BetMenu or text such as '0.5p,1p,all-in', not 5",
+            "bets must be a BetMenu, text such as '0.5p,1p,all-in' or a path, not 5",
         ),
         (lambda: errai.abstract("leduc", "IR-HS 2-2", 5), "out must be a path, not 5"),  # type: ignore[arg-type]
         (

@@ -7,10 +7,15 @@ import typer
 
 from errai.cli.options import Bets, ForceAllIn, GameName, Json, MaxRaises, Seed, menu_from_options
 from errai.cli.output import counted_number, print_json, print_table, round_keys, short_number
+from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.games.catalogue import Game
+    from errai.games.rules import PokerRules
     from errai.tree.size import GameSize, RoundSize
+
+LIST = "list"
+"""In the place of bet sizes: those that come with the package."""
 
 
 def games_command(json: Json = False, seed: Seed = 0) -> None:
@@ -56,10 +61,18 @@ def size_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Count a game: betting sequences, information sets, bytes."""
-    from errai.games.catalogue import load_game
+    """Count a game: betting sequences, information sets, bytes.
+
+    With --bets list, count its betting with every menu of bet sizes that comes with the package.
+    """
+    from errai.games.catalogue import load_card_game, load_game
     from errai.tree.size import game_size
 
+    if bets == LIST:
+        if max_raises is not None or force_all_in or buckets is not None:
+            raise UsageError("--bets list goes without --max-raises, --force-all-in and --buckets")
+        _print_menus(load_card_game(game), json)
+        return
     rules = load_game(game)
     counted = game_size(rules, menu_from_options(bets, max_raises, force_all_in), buckets)
     if json:
@@ -67,6 +80,56 @@ def size_command(
         print_json(_totals(counted) | {"rounds": rounds})
     else:
         _print_size(counted)
+
+
+def _print_menus(rules: "PokerRules", json: bool) -> None:
+    """Print the menus that come with the package, from the smallest tree to the largest."""
+    from errai.games.rounds import round_name
+    from errai.tree.menu_file import presets
+    from errai.tree.size import betting_counts
+
+    menus = [
+        (preset, betting_counts(rules, preset.menu))
+        for preset in presets()
+        if preset.menu.suits(rules)  # a game without blinds has no dealer to speak of
+    ]
+    menus.sort(key=lambda one: sum(count.nodes for count in one[1]))
+    if json:
+        print_json(
+            {
+                "game": rules.name,
+                "menus": [
+                    {
+                        "bets": preset.name,
+                        "description": preset.description,
+                        "betting_nodes": sum(count.nodes for count in counts),
+                        "betting_sequences": sum(count.decisions for count in counts),
+                        "rounds": [
+                            round_keys(rules, r) | {"betting_nodes": asdict(count)}
+                            for r, count in enumerate(counts)
+                        ],
+                    }
+                    for preset, counts in menus
+                ],
+            }
+        )
+        return
+    names = [round_name(rules, r) for r in range(rules.num_rounds)]
+    print_table(
+        f"Menus of bet sizes in {rules.name}: betting nodes, in all and by round",
+        ["bets", "decisions", "nodes", *names],
+        [
+            [
+                preset.name,
+                short_number(sum(count.decisions for count in counts)),
+                short_number(sum(count.nodes for count in counts)),
+                *(short_number(count.nodes) for count in counts),
+            ]
+            for preset, counts in menus
+        ],
+    )
+    for preset, _ in menus:
+        print(f"{preset.name}: {preset.description}")
 
 
 def _totals(counted: "GameSize") -> dict[str, Any]:

@@ -187,8 +187,8 @@ Bets = Annotated[
     typer.Option(
         "--bets",
         metavar="MENU",
-        help="Bet sizes of a no-limit game, such as '0.5p,1p,all-in'; "
-        "'|' parts the first bet from raises, '/' parts rounds.",
+        help="Bet sizes of a no-limit game, such as '0.5p,1p,all-in' ('|' parts the first bet from raises, "
+        "'/' parts rounds); a name of 'errai size nolimit-holdem --bets list'; or a TOML file.",
     ),
 ]
 MaxRaises = Annotated[
@@ -213,10 +213,10 @@ PayoffsText = Annotated[
 
 def menu_from_options(bets: str | None, max_raises: int | None, force_all_in: float) -> "BetMenu | None":
     """Return the menu that the options describe; None without one."""
-    from errai.tree.bet_menu import BetMenu
+    from errai.tree.menu_file import load_bets
 
     if bets is None:
         if max_raises is not None or force_all_in:
             raise UsageError("--max-raises and --force-all-in need --bets, which is missing")
         return None
-    return BetMenu.parse(bets, max_raises, force_all_in)
+    return load_bets(bets, max_raises, force_all_in)

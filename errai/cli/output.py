@@ -6,6 +6,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | key | meaning |
 |---|---|
 | game, bets, abstraction, payoffs, algorithm, method, recall | what was asked for, as in the options |
+| menus, description | bet sizes that come with the package, in words |
 | seed, iterations, threads, clusters | whole numbers, as the options of these names |
 | path, out | the file or folder that was read; that was written |
 | seconds, seconds_to_cluster | time taken or, from `--estimate`, to be taken |

@@ -6,7 +6,8 @@ of range are refused in one sentence that names the file, the key and what is ex
 
     [format]       kind, version
     [game]         name; file: the text of an ACPC game file, for a game without a name of ours
-    [bets]         menu, force_all_in, max_raises of a no-limit game
+    [bets]         menu, force_all_in, max_raises of a no-limit game; for a menu from a file its name as menu
+                   and the sizes of its rounds as [bets.rounds.flop] and so on
     [abstraction]  name, fingerprint of the buckets
     [algorithm]    name and options of the update rule; for a rule of the user's own also its class
     [payoffs]      text of a rake or a tilt; without it plain poker
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_serializer, field_validator
 
 from errai.errors import UsageError
 from errai.games.catalogue import Game, restore_rules
@@ -29,16 +30,11 @@ from errai.games.payoffs import PLAIN, Payoffs
 from errai.runs.rule_section import Rule, describe_rule, restore_rule, rule_model, with_tuples
 from errai.strategy.files import describe_game, restore_game, restore_payoffs
 from errai.tree.bet_menu import BetMenu
-from errai.validation import first_mistake
+from errai.tree.menu_file import RoundSizes, verify_rounds
+from errai.validation import Section, first_mistake
 
 VERSION: Literal[2] = 2
 _HEADING = "# A run of Errai. Nothing here may change: the fingerprint beside it is checked.\n\n"
-
-
-class Section(BaseModel):
-    """A part of the configuration: nothing unknown, nothing converted, nothing changed later."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class FormatSection(Section):
@@ -63,16 +59,25 @@ class GameSection(Section):
 
 
 class BetsSection(Section):
-    """The bet sizes of a no-limit game, as `BetMenu` reads them."""
+    """The bet sizes of a no-limit game, as `describe_menu` writes them."""
 
+    rounds: dict[str, RoundSizes] | None = None
     menu: str
     force_all_in: str = "0"
     max_raises: int | None = Field(default=None, ge=0)
 
+    @field_validator("rounds")
+    @classmethod
+    def _verify_rounds(cls, rounds: dict[str, RoundSizes] | None) -> dict[str, RoundSizes] | None:
+        if rounds is not None:
+            verify_rounds(rounds)
+        return rounds
+
     @field_validator("menu")
     @classmethod
-    def _verify_menu(cls, text: str) -> str:
-        BetMenu.parse(text)
+    def _verify_menu(cls, text: str, about: ValidationInfo) -> str:
+        if about.data.get("rounds") is None:
+            BetMenu.parse(text)
         return text
 
     @field_validator("force_all_in")

@@ -6,7 +6,6 @@ Stages: a run is configured (`configure`); a `Job` is allocated and, with a fold
 convergence.
 """
 
-import reprlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
@@ -44,6 +43,7 @@ from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import ARRAY_SUFFIX, has_checkpoint
 from errai.tree.bet_menu import BetMenu
+from errai.tree.menu_file import load_bets
 from errai.workers import verified_threads
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def configure(
     algorithm: str | UpdateRule = "cfr+",
     *,
     seed: int = 0,
-    bets: BetMenu | str | None = None,
+    bets: BetMenu | str | Path | None = None,
     abstraction: CardAbstraction | AbstractionPair | None = None,
     payoffs: Payoffs | str | None = None,
     alternating: bool | None = None,
@@ -207,9 +207,7 @@ def configure(
     rule: UpdateRule | LinearProgramme = LinearProgramme()
     if algorithm != LINEAR_PROGRAMME:
         rule = configured_rule(algorithm, alternating, delay, discount)
-    menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
-    if menu is not None and not isinstance(menu, BetMenu):
-        raise UsageError(f"bets must be a BetMenu or text such as '0.5p,1p,all-in', not {reprlib.repr(menu)}")
+    menu = load_bets(bets) if bets is not None else None
     tree = _seen_tree(game, menu, abstraction, payoffs)
     if isinstance(rule, LinearProgramme):
         dtype = np.float64
@@ -391,7 +389,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     iterations: int | None = None,
     seed: int = 0,
     *,
-    bets: BetMenu | str | None = None,
+    bets: BetMenu | str | Path | None = None,
     abstraction: CardAbstraction | AbstractionPair | None = None,
     payoffs: Payoffs | str | None = None,
     until: float | None = None,
@@ -415,7 +413,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
         iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
         seed: of everything random; these algorithms draw nothing.
-        bets: menu of bet sizes of a no-limit game.
+        bets: menu of bet sizes of a no-limit game: from `load_bets`, or what it takes (text such as
+            '0.5p,1p,all-in', the name of a menu that comes with the package, the path of a TOML file).
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
             position that sees everything. Exploitability is that of the strategy in the real game.
         payoffs: what the players get at the end of a hand, as `Payoffs` or as text such as 'rake 5% cap 3';

@@ -1,8 +1,6 @@
 """Strategies on disk: one array file with both positions' tables, whose header names the game."""
 
 import json
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from errai.strategy.bucketed import BucketStrategy, find_abstraction
 from errai.strategy.strategy import Strategy
 from errai.tables.bucket_layout import bucket_layout
 from errai.tree.bet_menu import BetMenu
+from errai.tree.menu_file import describe_menu, restore_menu
 
 _STRATEGY = "strategy"
 
@@ -96,15 +95,13 @@ def describe_game(game: Game, menu: BetMenu | None, payoffs: Payoffs = PLAIN) ->
     """Describe a game, bet sizes and payoffs so that nothing else is needed to have them again."""
     about: dict[str, Any] = {"game": describe_rules(game)}
     if menu is not None:
-        about["bets"] = {"menu": menu.text, "force_all_in": str(menu.force_all_in)}
-        if menu.max_raises is not None:
-            about["bets"]["max_raises"] = menu.max_raises
+        about["bets"] = describe_menu(menu)
     if not payoffs.is_plain:
         about["payoffs"] = {"text": payoffs.describe()}
     if not game.name.isprintable() or restore_game(about) != (game, menu):
         raise UsageError(
             f"{game.name!r} cannot be saved: expected a game of 'errai games' or of an ACPC game file, "
-            "with one menu of bet sizes for both positions"
+            "with bet sizes that are text or a file"
         )
     return about
 
@@ -112,11 +109,7 @@ def describe_game(game: Game, menu: BetMenu | None, payoffs: Payoffs = PLAIN) ->
 def restore_game(about: dict[str, Any]) -> tuple[Game, BetMenu | None]:
     """Return the game and the bet sizes that `describe_game` described."""
     game = restore_rules(about["game"])
-    bets = about.get("bets")
-    if bets is None:
-        return game, None
-    menu = BetMenu.parse(bets["menu"], bets.get("max_raises"))
-    return game, replace(menu, force_all_in=Fraction(bets["force_all_in"]))
+    return game, restore_menu(about["bets"]) if "bets" in about else None
 
 
 def restore_payoffs(about: dict[str, Any]) -> Payoffs:

@@ -46,8 +46,8 @@ BYTES_A_NODE = 3 * 4 + 4 * 1 + 2 * 4
 BYTES_A_NODE_TO_BUILD = BYTES_A_NODE + 16
 """With what building needs besides, as measured on limit, no-limit and Bluff trees: 2 to 10 bytes."""
 
-MAX_TEMPLATE_NODES = 4_000_000
-"""Templates are made by the rules engine one state at a time; more of them would take minutes."""
+MAX_TEMPLATE_NODES = 1_000_000
+"""Templates are made by the rules engine one state at a time: many more take minutes and gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +196,8 @@ class TreePlan:
             raise UsageError(f"'{rules.name}' has {rules.num_players} players: trees are built for 2")
         if menu is not None and rules.is_limit:
             raise UsageError(f"'{rules.name}' is a limit game: its bet sizes are fixed and take no menu")
+        if menu is not None:
+            menu.verify(rules)
         self.rules = rules
         self.menu = menu
         self.templates: dict[_Key, Template] = {}

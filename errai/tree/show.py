@@ -71,6 +71,8 @@ def betting_nodes(
         raise UsageError(f"'{game.name}' is a limit game: its bet sizes are fixed and take no menu")
     if not game.is_limit and menu is None:
         raise UsageError(f"'{game.name}' has a branch for every chip: give the bet sizes to show with --bets")
+    if menu is not None:
+        menu.verify(game)
     yield from _poker_nodes(game, replay(game, betting), "", 0, depth, menu)
 
 
