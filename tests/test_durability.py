@@ -24,7 +24,8 @@ from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.runs import run as run_module
 from errai.runs.folder import RunFolder
-from errai.runs.run import configure, prepare, prepare_resumed
+from errai.runs.job import prepare, prepare_resumed
+from errai.runs.run import configure
 from errai.solvers.solve import StopRule
 from errai.tables import checkpoint, groups
 from errai.tables.checkpoint import CheckpointWriter, read_arrays, read_checkpoint, verify_arrays

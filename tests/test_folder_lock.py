@@ -15,7 +15,8 @@ from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.runs import run as run_module
 from errai.runs.folder import RunFolder, lock_run
-from errai.runs.run import configure, prepare, prepare_resumed, solve_exactly
+from errai.runs.job import prepare, prepare_resumed
+from errai.runs.run import configure, solve_exactly
 from errai.solvers import sequence_form
 from errai.solvers.solve import StopRule
 

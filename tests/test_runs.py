@@ -18,7 +18,8 @@ from errai.cards.deck import Deck
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.games.rules import PokerRules
-from errai.runs.run import Run, configure, prepare, prepare_resumed
+from errai.runs.job import Run, prepare, prepare_resumed
+from errai.runs.run import configure
 from errai.solvers.solve import StopRule, measurement_points
 from errai.solvers.table_solver import Measurement
 from errai.strategy.files import describe_game, restore_game

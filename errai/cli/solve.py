@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from errai.abstraction.protocol import CardAbstraction
     from errai.games.bluff import BluffRules
     from errai.games.rules import PokerRules
+    from errai.runs.evaluation import Evaluation
     from errai.runs.forecast import Forecast
-    from errai.runs.run import Configured, Job, Run
+    from errai.runs.job import Configured, Job, Run
     from errai.solvers.linear_programme import ProgrammeSize
     from errai.solvers.solve import StopRule
     from errai.solvers.table_solver import Measurement
@@ -154,8 +155,9 @@ def solve_command(
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
     from errai.runs.abstracted import find_abstractions
+    from errai.runs.job import prepare, prepare_resumed
     from errai.runs.rule_section import LINEAR_PROGRAMME
-    from errai.runs.run import configure, prepare, prepare_resumed
+    from errai.runs.run import configure
     from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule, configured_rule
 
     stop = _stop_rule(iterations, until, time)
@@ -292,7 +294,7 @@ def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
         json: print for machines.
     """
     from errai.runs.forecast import Forecast
-    from errai.runs.run import CHECKPOINT_SECONDS
+    from errai.runs.sections import CHECKPOINT_SECONDS
 
     go_on = None
     if job.folder is not None:
@@ -310,8 +312,9 @@ def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
     forecast = Forecast(job)
     with Progress(kept, between_steps=True) as progress:
 
-        def report(measurement: "Measurement") -> None:
-            forecast.measurements.append(measurement)
+        def report(evaluation: "Evaluation") -> None:
+            if evaluation.measurement is not None:
+                forecast.measurements.append(evaluation.measurement)
             _show(progress, forecast, job)
 
         def between() -> bool:

@@ -17,7 +17,8 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
-from errai.runs.run import configure, prepare
+from errai.runs.job import prepare
+from errai.runs.run import configure
 from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule
 from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule

@@ -7,7 +7,7 @@ A *run* is a folder:
     checkpoint.json   the iteration, when to stop, and the arrays of the last good checkpoint
     regrets-0-NNNNNN.array, ...   the arrays: a table, or the groups of a large table's shards
     buckets           with an abstraction: the bucket of every cell of the game
-    progress.jsonl    one line for each measurement
+    progress.jsonl    one line for each evaluation
     lock              held by the process that writes
 
 Whoever writes locks first and then looks (`lock_run`), and keeps the lock until the job ends. Whoever reads
@@ -23,7 +23,7 @@ and headers and sizes of all other arrays; resuming and `verify` verify every bi
 import json
 import os
 import reprlib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,10 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.folder_lock import LOCK_NAME, FolderLock
 from errai.games.catalogue import Game
-from errai.response.results import Exploitability
 from errai.runs.configuration import RunConfiguration
+from errai.runs.evaluation import Evaluation
+from errai.runs.rule_section import with_tuples
+from errai.runs.sections import EvaluationSection
 from errai.solvers.solve import StopRule
 from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
 from errai.strategy.bucketed import BucketStrategy
@@ -131,7 +133,7 @@ class RunFolder:
         Args:
             lock: of the folder; it is the run's from here on.
             configuration: of the run.
-            state: when it is to stop, as `stop_state` gives it.
+            state: when it is to stop and to be measured, as `Schedule` gives it.
             buckets: of its abstraction.
         """
         folder = lock.path
@@ -199,7 +201,7 @@ class RunFolder:
 
     def strategy(self) -> Strategy:
         """Return the average strategy of the last checkpoint, every bit of it verified."""
-        self.measurements()
+        self.evaluations()
         verify_arrays(self.path, self.fingerprint, fully=False)
         _, tables = read_arrays(self.path, ["averages-0", "averages-1"], self.fingerprint)
         tree = self.tree()
@@ -216,24 +218,14 @@ class RunFolder:
         solver.iteration, solver.seconds = found.state["iteration"], found.state["seconds"]
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements up to the last checkpoint."""
-        state = self.state()
-        content = self._progress(state)
-        points = [json.loads(line) for line in content.decode().splitlines()]
+        """Return the exact measurements up to the last checkpoint."""
+        return [found for one in self.evaluations() if (found := one.measurement) is not None]
+
+    def evaluations(self) -> list[Evaluation]:
+        """Return all that was measured up to the last checkpoint."""
+        points = [json.loads(line) for line in self._progress(self.state()).decode().splitlines()]
         big_blind = self.configuration.restored[0].big_blind if points else 0
-        return [
-            Measurement(
-                point["iteration"],
-                point["seconds"],
-                Exploitability(
-                    (point["best_response_values"][0], point["best_response_values"][1]),
-                    big_blind,
-                    self.configuration.restored_payoffs.describe(),
-                    (own[0], own[1]) if (own := point.get("profile_values")) else None,
-                ),
-            )
-            for point in points
-        ]
+        return [Evaluation.of(point, big_blind) for point in points]
 
     def _progress(self, state: dict[str, Any]) -> bytes:
         path = self.path / PROGRESS_NAME
@@ -247,29 +239,21 @@ class RunFolder:
 
     def verify(self) -> None:
         """Verify every bit of the run, regrets included; damage is refused by the name of the file."""
-        self.measurements()
+        self.evaluations()
         if self.configuration.abstraction is not None:
             self._buckets  # noqa: B018 - reading them verifies them
         verify_arrays(self.path, self.fingerprint)
 
-    def log(self, measurement: Measurement) -> None:
-        """Append a measurement to `progress.jsonl`."""
-        measured = measurement.exploitability
-        entry = {
-            "iteration": measurement.iteration,
-            "seconds": measurement.seconds,
-            **asdict(measured),
-            "chips": measured.chips,
-            "mbb_per_game": measured.mbb_per_game,
-        }
+    def log(self, evaluation: Evaluation) -> None:
+        """Append an evaluation to `progress.jsonl`; whoever watches the file sees it at once."""
         with open(self.path / PROGRESS_NAME, "a") as lines:
-            lines.write(json.dumps(entry) + "\n")
+            lines.write(json.dumps(evaluation.entries()) + "\n")
 
     def save(
         self,
         iteration: int,
         seconds: float,
-        stop: dict[str, Any],
+        schedule: dict[str, Any],
         tables: dict[str, Array],
         layout: SolverLayout,
     ) -> None:
@@ -278,7 +262,7 @@ class RunFolder:
         Args:
             iteration: iterations done.
             seconds: time that they took.
-            stop: when the run is to stop, as `stop_state` gives it.
+            schedule: when the run is to stop and to be measured, as `Schedule` gives it.
             tables: by name and player, as `solver_tables` gives them.
             layout: of the tables.
         """
@@ -286,7 +270,7 @@ class RunFolder:
         with open(self.path / PROGRESS_NAME, "rb") as lines:
             os.fsync(lines.fileno())  # what the checkpoint vouches for must be on disk before it
             progress = _progress_state(lines.read())
-        state = {"iteration": iteration, "seconds": seconds, **stop, **progress}
+        state = {"iteration": iteration, "seconds": seconds, **schedule, **progress}
         arrays: dict[str, Array] = {}
         for name, table in tables.items():
             arrays |= groups.grouped(
@@ -318,14 +302,30 @@ def _write_buckets(path: Path, buckets: Buckets, fingerprint: str) -> None:
     write_array(path, array, name="buckets", units="buckets", fingerprint=fingerprint, notes=notes)
 
 
-def stop_state(stop: StopRule, measure_every: int | None) -> dict[str, Any]:
-    """Return a stop rule as a checkpoint keeps it."""
-    return {"stop": asdict(stop), "measure_every": measure_every}
+@dataclass(frozen=True)
+class Schedule:
+    """When a run stops and is measured, which may change from one resumption to the next.
 
+    Attributes:
+        stop: when to stop.
+        measure_every: iterations between measurements; None leaves it to the stop rule.
+        evaluation: what is measured.
+    """
 
-def stop_from_state(state: dict[str, Any]) -> tuple[StopRule, int | None]:
-    """Return the stop rule that a checkpoint has kept."""
-    return StopRule(**state["stop"]), state["measure_every"]
+    stop: StopRule
+    measure_every: int | None = None
+    evaluation: EvaluationSection = field(default_factory=EvaluationSection)
+
+    def state(self) -> dict[str, Any]:
+        """Return it as a checkpoint keeps it."""
+        about = self.evaluation.model_dump(exclude={"every"}, exclude_defaults=True, mode="json")
+        return {"stop": asdict(self.stop), "measure_every": self.measure_every, "evaluation": about}
+
+    @staticmethod
+    def of(state: dict[str, Any]) -> "Schedule":
+        """Return the schedule that a checkpoint has kept."""
+        about = with_tuples(state.get("evaluation", {}))
+        return Schedule(StopRule(**state["stop"]), state["measure_every"], EvaluationSection(**about))
 
 
 def solver_tables(solver: TableSolver) -> dict[str, Array]:

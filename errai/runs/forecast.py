@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from errai.runs.run import Job
+from errai.runs.job import Job
 from errai.solvers.solve import UNLIMITED, StopRule
 from errai.solvers.table_solver import Measurement
 
@@ -24,7 +24,7 @@ class Forecast:
         Args:
             job: the run.
         """
-        self.measurements = list(job.earlier)
+        self.measurements = [found for one in job.earlier if (found := one.measurement) is not None]
         self._job = job
         self._last = (job.solver.iteration, job.solver.seconds)
         self._pace = math.inf

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
-from errai.solvers.table_solver import Measurement, TableSolver
+from errai.solvers.table_solver import Measurement, Point, TableSolver
 from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
@@ -279,14 +279,13 @@ class StopRule:
             iterations = UNLIMITED if is_open else DEFAULT_ITERATIONS
         return cls(iterations, mbb_per_game, seconds)
 
-    def is_met(self, measurement: Measurement) -> bool:
-        """Return whether to stop after a measurement."""
+    def is_met(self, point: Point) -> bool:
+        """Return whether to stop at a point; a target is met only where the exploitability was measured."""
+        measured = point.mbb_per_game
         return (
-            measurement.iteration >= self.iterations
-            or (
-                self.mbb_per_game is not None and measurement.exploitability.mbb_per_game <= self.mbb_per_game
-            )
-            or self.is_out_of_time(measurement.seconds)
+            point.iteration >= self.iterations
+            or (self.mbb_per_game is not None and measured is not None and measured <= self.mbb_per_game)
+            or self.is_out_of_time(point.seconds)
         )
 
     def is_out_of_time(self, seconds: float) -> bool:
@@ -294,7 +293,9 @@ class StopRule:
         return self.seconds is not None and seconds >= self.seconds
 
 
-def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iterator[int]:
+def measurement_points(
+    stop: StopRule, measure_every: int | None = None, by_time: bool = False
+) -> Iterator[int]:
     """Yield the iterations after which to measure.
 
     They follow from the stop rule alone, so a run that was interrupted measures, and therefore stops,
@@ -304,7 +305,11 @@ def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iter
         stop: when to stop.
         measure_every: iterations between measurements; without it about twenty measurements, and with a
             target more at the start, so that it is not overshot by much.
+        by_time: whether the clock says when to measure, and iterations only when to stop.
     """
+    if by_time:
+        yield stop.iterations
+        return
     is_open = stop.mbb_per_game is not None or stop.seconds is not None
     least = 1 if is_open else -(-stop.iterations // 20)
     point = 0
@@ -335,13 +340,50 @@ def run_solver(
         report: called after each measurement.
         between: called about once a second between iterations; the run ends at once where it answers True.
     """
-    verify_measure_every(measure_every)
-    measurements: list[Measurement] = []
+    return run_looking(solver, stop, solver.measure, measure_every, None, report, between)
+
+
+Looked = TypeVar("Looked", bound=Point)
+
+
+def run_looking(
+    solver: TableSolver,
+    stop: StopRule,
+    look: Callable[[], Looked],
+    every: int | None = None,
+    every_seconds: float | None = None,
+    report: Callable[[Looked], None] | None = None,
+    between: Callable[[], bool] | None = None,
+) -> list[Looked]:
+    """Run a solver until a stop rule is met, and look at it now and then; returns what was seen.
+
+    Args:
+        solver: a solver, fresh or resumed.
+        stop: when to stop.
+        look: measures the solver as it is.
+        every: iterations between looks, as `measurement_points` takes it.
+        every_seconds: time on iterations between looks, in place of `every`.
+        report: called after each look.
+        between: called about once a second between iterations; the run ends at once where it answers True.
+    """
+    verify_measure_every(every)
+    seen: list[Looked] = []
     stretch = 1
-    for point in measurement_points(stop, measure_every):
-        if point <= solver.iteration < stop.iterations:
-            continue
-        while solver.iteration < point and not stop.is_out_of_time(solver.seconds):
+    last_look = solver.seconds
+    points = measurement_points(stop, every, every_seconds is not None)
+    point = next(points)
+    while point <= solver.iteration < stop.iterations:
+        point = next(points)
+
+    def is_due() -> bool:
+        return (
+            solver.iteration >= point
+            or stop.is_out_of_time(solver.seconds)
+            or (every_seconds is not None and solver.seconds - last_look >= every_seconds)
+        )
+
+    while True:
+        while not is_due():
             before = solver.seconds
             solver.run(min(stretch, point - solver.iteration))
             # Short enough to answer soon, long enough to cost nothing; the tables do not depend on it.
@@ -349,15 +391,17 @@ def run_solver(
                 stretch *= 2
             elif solver.seconds - before > 1:
                 stretch = max(1, stretch // 2)
-            # Where a measurement is due it comes first: a run that ends here would never make it.
-            if solver.iteration < point and between is not None and between():
-                return measurements
-        measurements.append(solver.measure())
+            # Where a look is due it comes first: a run that ends here would never take it.
+            if not is_due() and between is not None and between():
+                return seen
+        seen.append(look())
+        last_look = solver.seconds
         if report is not None:
-            report(measurements[-1])
-        if stop.is_met(measurements[-1]) or (between is not None and between()):
-            break
-    return measurements
+            report(seen[-1])
+        if stop.is_met(seen[-1]) or (between is not None and between()):
+            return seen
+        if solver.iteration >= point:
+            point = next(points)
 
 
 def configured_rule(

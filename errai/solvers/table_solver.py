@@ -19,6 +19,22 @@ from errai.tables.layout import Floats, Places
 from errai.tables.shards import NumberFormat, Shards
 
 
+class Point(Protocol):
+    """Where a run was when it was looked at."""
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done."""
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on them."""
+
+    @property
+    def mbb_per_game(self) -> float | None:
+        """Exact exploitability; None where it was not measured."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One point of a convergence curve.
@@ -32,6 +48,11 @@ class Measurement:
     iteration: int
     seconds: float
     exploitability: Exploitability
+
+    @property
+    def mbb_per_game(self) -> float:
+        """Exploitability in thousandths of a big blind."""
+        return self.exploitability.mbb_per_game
 
 
 class SolverLayout(Protocol):
