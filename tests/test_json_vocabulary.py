@@ -28,6 +28,7 @@ COMMANDS = [
     ["games"],
     ["size", "holdem-2-4", "--buckets", "PR 5-5"],
     ["size", "bluff-2-1"],
+    ["size", "nolimit-holdem", "--bets", "list"],
     ["show", "leduc", "rr"],
     ["show", "bluff-1-1", "2-5", "--depth", "1"],
     ["show", "run", "cr"],

@@ -221,7 +221,8 @@ def _difference(section: str, mine: Any, theirs: Any) -> tuple[str, str, str]:
     if section in ("game", "abstraction", "bets") or not (
         isinstance(mine, dict) and isinstance(theirs, dict)
     ):
-        return section, _brief(mine), _brief(theirs)
+        own, asked = _brief(mine), _brief(theirs)
+        return section, own, asked if asked != own else f"another {asked}"
     key = next(key for key in [*mine, *theirs] if mine.get(key) != theirs.get(key))
     name = section if key == "name" else key
     return name, f"'{mine.get(key)}'", f"'{theirs.get(key)}'"

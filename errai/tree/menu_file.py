@@ -220,9 +220,7 @@ def _merged(file: MenuFile) -> list[RoundSizes]:
     if file.has_sizes:
         rounds.append(RoundSizes(**_head(file)))
     if not rounds:
-        raise UsageError(
-            "it has no sizes: expected 'both', such as \"0.5p,1p,all-in\", or sections of rounds"
-        )
+        raise UsageError("it has no sizes: expected 'both', such as '0.5p,1p,all-in', or sections of rounds")
     return rounds
 
 

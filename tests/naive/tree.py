@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -47,21 +48,56 @@ class Node:
 # Poker
 
 
-def naive_raise_totals(state: BettingState, menu: BetMenu | None) -> list[int]:
-    """Try every total up to the stack; with a menu keep those that its text asks for."""
-    legal = [n for n in range(1, min(state.stack_of(state.player), 10_000) + 1) if state.can_raise_to(n)]
-    if menu is None or not legal or (menu.max_raises is not None and state.num_raises >= menu.max_raises):
-        return legal if menu is None else []
+MenuEntries = dict[str, Any]
+"""What a TOML file of bet sizes holds."""
+
+
+def naive_raise_totals(state: BettingState, menu: BetMenu | MenuEntries | None) -> list[int]:
+    """Try every total up to the stack; with a menu keep those that its text, or file, asks for."""
+    if isinstance(menu, dict):
+        return _naive_file_totals(state, menu)
+    if menu is None:
+        return _naive_legal(state)
+    rounds = menu.text.split("/")
+    one_round = rounds[min(state.round, len(rounds) - 1)]
+    return _naive_totals(state, [one_round], menu.max_raises, menu.force_all_in)
+
+
+def _naive_file_totals(state: BettingState, file: MenuEntries) -> list[int]:
+    streets = {"preflop": 0, "flop": 1, "turn": 2, "river": 3}
+    sections = {streets[n] if n in streets else int(n) - 1: one for n, one in file.get("rounds", {}).items()}
+    section = sections.get(state.round, {})
+    own = ("position_1", "dealer") if state.player == 1 else ("position_0", "big_blind")
+    heads = ("both", "position_0", "position_1", "big_blind", "dealer")
+    if sections and state.round > max(sections) and not any(key in file for key in heads):
+        section = sections[max(sections)]
+    said = {**file, **section}
+    texts = [said[key] for key in ("both", *own) if key in said]
+    return _naive_totals(state, texts, said.get("max_raises"), Fraction(str(file.get("force_all_in", 0))))
+
+
+def _naive_legal(state: BettingState) -> list[int]:
+    return [n for n in range(1, min(state.stack_of(state.player), 10_000) + 1) if state.can_raise_to(n)]
+
+
+def _naive_totals(state: BettingState, texts: list[str], cap: int | None, threshold: Fraction) -> list[int]:
+    """Totals of the sizes in each of some texts, such as `0.5p,1p|all-in`."""
+    legal = _naive_legal(state)
+    if not legal or (cap is not None and state.num_raises >= cap):
+        return []
     opponent_stack = state.stack_of(1 - state.player)
     # A raise beyond what the opponent has is the raise to just that, if that is legal.
     useful = [n for n in legal if n <= opponent_stack] or legal[:1]
-    rounds = menu.text.split("/")
-    raises = rounds[min(state.round, len(rounds) - 1)].split("|")
-    sizes = raises[min(state.num_raises, len(raises) - 1)].split(",")
-    return sorted({_naive_total(size.strip(), state, useful, menu) for size in sizes})
+    totals = set()
+    for text in texts:
+        raises = text.split("|")
+        for size in raises[min(state.num_raises, len(raises) - 1)].split(","):
+            if size.strip() != "none":
+                totals.add(_naive_total(size.strip(), state, useful, threshold))
+    return sorted(totals)
 
 
-def _naive_total(size: str, state: BettingState, useful: list[int], menu: BetMenu) -> int:
+def _naive_total(size: str, state: BettingState, useful: list[int], threshold: Fraction) -> int:
     me, opponent = state.player, 1 - state.player
     all_in = useful[-1]
     if size in ("a", "all-in"):
@@ -76,14 +112,16 @@ def _naive_total(size: str, state: BettingState, useful: list[int], menu: BetMen
         wanted = int(exact) + (1 if exact - int(exact) >= Fraction(1, 2) else 0)
     total = next((n for n in useful if n >= wanted), all_in)
     left_behind, pot = all_in - total, 2 * total
-    return all_in if left_behind < menu.force_all_in * pot else total
+    return all_in if left_behind < threshold * pot else total
 
 
-def naive_betting_tree(rules: PokerRules, menu: BetMenu | None = None) -> Node:
+def naive_betting_tree(rules: PokerRules, menu: BetMenu | MenuEntries | None = None) -> Node:
     return _naive_node(BettingState.start(rules), 0, ACTION_NONE, menu)
 
 
-def _naive_node(state: BettingState, round_index: int, action: int, menu: BetMenu | None) -> Node:
+def _naive_node(
+    state: BettingState, round_index: int, action: int, menu: BetMenu | MenuEntries | None
+) -> Node:
     rules = state.rules
     node = Node(DECISION, state.player, round_index, action, state.spent)
     if True in state.folded:
@@ -241,3 +279,28 @@ def menus(draw: st.DrawFn) -> BetMenu:
     cap = draw(st.one_of(st.none(), st.integers(0, 4)))
     thresholds: list[float | str] = [0, 0.05, "0.25", 1.0]
     return BetMenu.parse(text, cap, draw(st.sampled_from(thresholds)))
+
+
+@st.composite
+def menu_files(draw: st.DrawFn) -> MenuEntries:
+    """Draw what a TOML file of bet sizes may hold: a head, sections by street or number, sizes by player."""
+    size = st.sampled_from(["0.25p", "0.5p", "33%", "75%", "1p", "1.5p", "200%", "min", "a", "all-in"])
+    choices = st.one_of(st.just("none"), st.lists(size, min_size=1, max_size=3).map(",".join))
+    one_round = st.lists(choices, min_size=1, max_size=3).map(" | ".join)
+    seats = draw(st.sampled_from([("big_blind", "dealer"), ("position_0", "position_1")]))
+
+    def sizes(must: bool) -> MenuEntries:
+        keys = draw(st.sets(st.sampled_from(["both", *seats]), min_size=int(must)))
+        entries: MenuEntries = {key: draw(one_round) for key in sorted(keys)}
+        cap = draw(st.one_of(st.none(), st.integers(0, 4)))
+        return entries if cap is None else entries | {"max_raises": cap}
+
+    has_head = draw(st.booleans())
+    file = sizes(must=True) if has_head else {}
+    number = draw(st.integers(0 if has_head else 1, 4))
+    skipped = draw(st.sets(st.integers(0, 3), max_size=2)) if has_head else set()
+    names = [draw(st.sampled_from(pair)) for pair in (("preflop", "1"), ("flop", "2"), ("turn", "3"))]
+    rounds = {(*names, "4")[r]: sizes(must=not has_head) for r in range(number) if r not in skipped}
+    if rounds:
+        file["rounds"] = rounds
+    return file | {"force_all_in": draw(st.sampled_from([0, 0.05, 0.25, 1]))}
