@@ -7,7 +7,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 |---|---|
 | game, bets, abstraction, payoffs, algorithm, method, recall | what was asked for, as in the options |
 | menus, description | bet sizes that come with the package, in words |
-| seed, iterations, threads, clusters | whole numbers, as the options of these names |
+| seed, iterations, threads, clusters, flops | whole numbers, as the options of these names |
 | path, out | the file or folder that was read; that was written |
 | seconds, seconds_to_cluster | time taken or, from `--estimate`, to be taken |
 | interrupted, built, fits | whether a signal ended the work; it was done now; it fits into memory |
@@ -15,6 +15,9 @@ counts begin with `num_` or are plural; what does not apply is null.
 | rounds, round, street | betting rounds; one, counted from 1; its name in hold'em ("flop") |
 | betting, board, hand, ranges | as typed: ACPC betting string, cards |
 | exploitability_chips, exploitability_mbb_per_game | the mean over positions of what a best response wins |
+| cross_validated | exploitability chosen on some flops and paid on others, beside the one from all |
+| interval_chips, interval_mbb_per_game | 95% interval, low and high end |
+| bounds_chips, bounds_mbb_per_game | low end of the estimate from below, high end of the one from above |
 | exploitability_percent_of_pot | of a spot: what a best response gains |
 | best_response_values_chips, profile_values_chips | [position] won per game by it; by the strategy |
 | value_chips, values_chips | what position 0 (at Bluff: who starts) wins per game; Bluff is won for 1 chip |
@@ -39,6 +42,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | features, fingerprint | the folder of the features; of an artefact: what it was made of |
 | figure, data, picture, crossings, ends, claims, curve, target, value, published | of a figure made again |
 | below, above, holds, against | which curve ends below which; whom an abstraction was solved against |
+| notes | what else was seen in a figure: lines of text |
 
 Whole numbers are exact at any size.
 """

@@ -1,4 +1,4 @@
-"""`errai reproduce`: a figure of a paper, made again: data as CSV, a picture as PNG, and a comparison."""
+"""`errai reproduce`: a figure, made again: data as CSV, a picture as PNG, and a comparison."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,10 +22,10 @@ def reproduce_command(
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Make a figure of a paper again.
+    """Make a figure of a paper again, or a measurement of our own.
 
     Data, picture, comparison and a log go into the folder --out (or here). Without --iterations there are as
-    many as in the paper, which takes minutes.
+    many as in the paper, which takes minutes. Of sampled exploitability, iterations are samples of each size.
     """
     from errai.experiments.figure import compare, draw_picture
     from errai.experiments.registry import find_figure
@@ -42,7 +42,7 @@ def reproduce_command(
         curves = figure.draw(number, seed, progress.report)
         for reason in curves.left_out:
             progress.say(reason)
-    curves.write_csv(data)
+    curves.write_csv(data, figure.axes.point)
     draw_picture(figure, curves, picture)
     found = compare(figure, curves)
     if json:
@@ -69,11 +69,14 @@ def _as_json(name: str, figure: "Figure", found: "Comparison", iterations: int, 
         ],
         "ends": [one._asdict() for one in found.ends],
         "claims": [one._asdict() for one in found.claims],
+        "notes": list(found.curves.notes),
     }
 
 
 def _print_comparison(name: str, figure: "Figure", found: "Comparison", iterations: int, seed: int) -> None:
-    print(f"{name}: {figure.title}, {iterations:,} iterations, seed {seed}")
+    print(f"{name}: {figure.title}, {iterations:,} {figure.axes.steps}, seed {seed}")
+    for note in found.curves.notes:
+        print(f"  {note}")
     for one in found.crossings:
         at = f"not within {iterations:,} iterations"
         if one.iteration is not None:
@@ -84,7 +87,7 @@ def _print_comparison(name: str, figure: "Figure", found: "Comparison", iteratio
         print(f"  {end.curve} ends at {end.value:.1f} {figure.unit} (published: {end.published:g})")
     for claim in found.claims:
         holds = "holds" if claim.holds else "does not hold"
-        print(f"  {claim.below} ends below {claim.above}, as published: {holds}")
+        print(f"  {claim.below} ends below {claim.above}, {figure.axes.expected}: {holds}")
 
 
 def _published(one: "Crossing", figure: "Figure") -> str:

@@ -1,8 +1,12 @@
-"""What a figure of a paper is: how its curves are made, and what the paper says of them."""
+"""What a figure is: how its curves are made, and what the paper says of them.
+
+Most are figures of papers, exploitability over iterations. One of our own measurements says what its axes are
+and what is expected of it.
+"""
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,26 +23,31 @@ class Curves:
     """What a figure shows.
 
     Attributes:
-        iterations: [point].
+        iterations: [point], or what else the curves run over.
         values: [point] exploitability, by name of the curve.
         left_out: curves that could not be made here, and why; a sentence each.
+        beside: [point] by name: columns of the data that are not drawn.
+        notes: what else was seen; a line each.
     """
 
     iterations: Sequence[int]
     values: dict[str, Sequence[float]]
     left_out: tuple[str, ...] = ()
+    beside: dict[str, Sequence[float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def first_at(self, curve: str, target: float) -> int | None:
         """Return the first measured iteration at which a curve is at most `target`."""
         pairs = zip(self.iterations, self.values[curve], strict=True)
         return next((iteration for iteration, value in pairs if value <= target), None)
 
-    def write_csv(self, path: Path) -> None:
-        """Write the curves, a row for each measured iteration."""
+    def write_csv(self, path: Path, point: str = "iteration") -> None:
+        """Write the curves, a row for each measured iteration, or what else a point is."""
         with open(path, "w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["iteration", *self.values])
-            writer.writerows(zip(self.iterations, *self.values.values(), strict=True))
+            columns = self.values | self.beside
+            writer.writerow([point, *columns])
+            writer.writerows(zip(self.iterations, *columns.values(), strict=True))
 
 
 class PublishedCrossing(NamedTuple):
@@ -57,6 +66,30 @@ class PublishedCrossing(NamedTuple):
     is_printed: bool = True
 
 
+class Axes(NamedTuple):
+    """What a figure is over, and of.
+
+    Attributes:
+        steps: what `--iterations` counts.
+        point: of the horizontal axis, as the data's first column is named.
+        points: the same in the plural.
+        what: the name of the values.
+        is_logarithmic: whether the vertical axis is; the horizontal one always is.
+        expected: why claims are expected to hold.
+    """
+
+    steps: str = "iterations"
+    point: str = "iteration"
+    points: str = "iterations"
+    what: str = "exploitability"
+    is_logarithmic: bool = True
+    expected: str = "as published"
+
+
+ITERATIONS = Axes()
+"""Of figures of papers."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """How a figure is made and what the paper says of it.
@@ -69,6 +102,7 @@ class Figure:
         crossings: where curves reach certain values.
         claims: curve, another curve that the paper has above it at the end.
         ends: end of a curve's name, published value at the end.
+        axes: what the axes of the picture and the counted steps are.
     """
 
     title: str
@@ -78,6 +112,7 @@ class Figure:
     crossings: tuple[PublishedCrossing, ...] = ()
     claims: tuple[tuple[str, str], ...] = ()
     ends: tuple[tuple[str, float], ...] = ()
+    axes: Axes = ITERATIONS
 
 
 class Crossing(NamedTuple):
@@ -137,9 +172,11 @@ def compare(figure: Figure, curves: Curves) -> Comparison:
 
 
 def draw_picture(figure: Figure, curves: Curves, path: Path) -> None:
-    """Draw the curves on two logarithmic axes."""
+    """Draw the curves."""
+    axes = figure.axes
     points = {curve: (curves.iterations, values) for curve, values in curves.values.items()}
-    plot_curves(points, path, figure.title, f"exploitability ({figure.unit})")
+    what = f"{axes.what} ({figure.unit})"
+    plot_curves(points, path, figure.title, what, axes.points, is_logarithmic=axes.is_logarithmic)
 
 
 def points_to_measure(iterations: int) -> list[int]:

@@ -13,6 +13,8 @@ FIGURES = {
     "cepheus-figure-1b": "cepheus_figure_1b",
     "cepheus-figure-2a": "cepheus_figure_2a",
     "cepheus-figure-2b": "cepheus_figure_2b",
+    "sampled-exploitability": "sampled_exploitability",
+    "sampled-exploitability-3-1": "sampled_exploitability_3_1",
     "thesis-figure-4.4": "thesis_figure_4_4",
     "thesis-figure-4.5": "thesis_figure_4_5",
 }

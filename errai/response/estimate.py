@@ -22,6 +22,9 @@ from errai.games.rules import PokerRules
 from errai.memory import available_memory
 from errai.response import subgames
 from errai.response.exploitability import measure_exploitability
+from errai.response.flop_sample import draw_boards
+from errai.response.sampled import flop_weights, verify_sample
+from errai.response.trunk import cut_round
 from errai.strategy.played import Play, RulePlay
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION
@@ -107,26 +110,34 @@ def memory_needed(counted: GameSize, game: PokerRules) -> tuple[int, int]:
 
 def goes_by_subgames(game: Game, menu: BetMenu | None = None) -> bool:
     """Return whether a game must be measured sub-game by sub-game: its hands do not fit at once."""
-    if not isinstance(game, PokerRules) or subgames.cut_round(game) is None:
+    if not isinstance(game, PokerRules) or cut_round(game) is None:
         return False
     return 2 * sum(memory_needed(game_size(game, menu), game)) > available_memory()
 
 
 def estimate_by_subgames(
-    tree: PublicTree, plays: tuple[Play, Play], num_threads: int | None = None
+    tree: PublicTree,
+    plays: tuple[Play, Play],
+    num_threads: int | None = None,
+    flops: int | None = None,
+    seed: int = 0,
 ) -> Estimate:
     """Estimate an exploitability that is measured sub-game by sub-game.
 
     Times the hands of one board and the smallest of the sub-games there, and scales by betting nodes x
-    canonical hands. Entries that the opponent reaches with no hand are left out, as they will be.
+    canonical hands. Entries that the opponent reaches with no hand are left out, as they will be. Of a sample
+    of flops it counts as many hands below as its flops have of all hands on flops.
 
     Args:
         tree: a game that `goes_by_subgames`.
         plays: what each position plays.
         num_threads: by default all cores.
+        flops: how many are to be drawn; all boards without it.
+        seed: of the draws.
     """
     threads = verified_threads(num_threads)
     response = subgames.SubgameResponse(tree, plays)
+    share = 1.0 if flops is None else _share_of_hands(response, flops, seed)
     board = response.num_boards // 2
     first_round, num_rounds = response.cut.round, tree.rules.num_rounds
     response.walk_entries(0, response.prepare_board(0), (0, 0))  # kernels may have to be compiled
@@ -145,8 +156,9 @@ def estimate_by_subgames(
         began = time.perf_counter()
         response.walk_entries(board, walk, (sample, sample + 1))
         pace = (time.perf_counter() - began) / sizes[sample]
-    steps = int(sum((of.sum(axis=0) * rows).sum() for of in nodes))
-    all_cells = int(rows.sum())
+    all_steps = int(sum((of.sum(axis=0) * rows).sum() for of in nodes))
+    steps = all_steps if flops is None else int(all_steps * share)
+    all_cells = share * int(rows.sum())
     given = sum(array.nbytes for array in response.given)
     return Estimate(
         steps=steps,
@@ -159,6 +171,16 @@ def estimate_by_subgames(
     )
 
 
+def _share_of_hands(response: "subgames.SubgameResponse", flops: int, seed: int) -> float:
+    """Return how much of all hands at the cut the boards of a sample have, each counted once."""
+    verify_sample(flops, seed)
+    plan = response.trunk.plan
+    boards = slice(*plan.boards(response.cut.round))
+    cells = np.diff(plan.arrays.begin[0])[boards]
+    drawn = np.unique(draw_boards(flop_weights(response), flops, seed))
+    return float(cells[drawn].sum() / cells.sum())
+
+
 def _walked_nodes(response: "subgames.SubgameResponse", player: int) -> npt.NDArray[np.int64]:
     """Return the betting nodes that a position's walk visits: int64[entries at the cut, rounds below].
 
@@ -167,10 +189,10 @@ def _walked_nodes(response: "subgames.SubgameResponse", player: int) -> npt.NDAr
     """
     tree, opponent, cut = response.tree, 1 - player, response.cut
     betting, first_round = tree.betting, cut.round
-    first, last = response.trunk.entries(first_round)
+    first, last = response.trunk.plan.entries(first_round)
     is_live = np.zeros(last - first, dtype=bool)
-    for board in range(*response.trunk.boards(first_round)):
-        given = given_slice(response.trunk, cut, response.given[opponent], opponent, board)
+    for board in range(*response.trunk.plan.boards(first_round)):
+        given = given_slice(response.trunk.plan, cut, response.given[opponent], opponent, board)
         is_live |= given.reshape(last - first, -1).any(axis=1)
     play = response.plays[opponent]
     is_taken = _taken_actions(tree, play, opponent) if isinstance(play, RulePlay) else None

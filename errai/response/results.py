@@ -47,8 +47,7 @@ class Exploitability(_MeanOverPositions):
     profile_values: tuple[float, float] | None = None
 
     def _by_position(self) -> tuple[float, float]:
-        (first, second), own = self.best_response_values, self.profile_values or (0.0, 0.0)
-        return first - own[0], second - own[1]
+        return _beyond(self.best_response_values, self.profile_values)
 
 
 @dataclass(frozen=True)
@@ -65,3 +64,115 @@ class ExpectedValue(_MeanOverPositions):
 
     def _by_position(self) -> tuple[float, float]:
         return self.positions
+
+
+class _Sampled(_MeanOverPositions):
+    """A mean over the positions with an interval."""
+
+    interval: tuple[float, float]
+
+    @property
+    def interval_mbb_per_game(self) -> tuple[float, float]:
+        """The interval in thousandths of a big blind."""
+        low, high = self.interval
+        return low / self.big_blind * 1000, high / self.big_blind * 1000
+
+
+@dataclass(frozen=True)
+class CrossValidated(_Sampled):
+    """What a best response wins whose actions before the flop were chosen on other flops than it is paid on.
+
+    Its mean over samples is not above the exact figure: nobody wins more than a best response.
+
+    Attributes:
+        best_response_values: [position] chips a game.
+        interval: 95% interval of the mean over the positions, in chips.
+        big_blind: the unit of `mbb_per_game`.
+        profile_values: [position] chips a game that the profile itself gets on the sampled flops; None where
+            payoffs are zero-sum.
+    """
+
+    best_response_values: tuple[float, float]
+    interval: tuple[float, float]
+    big_blind: int
+    profile_values: tuple[float, float] | None = None
+
+    def _by_position(self) -> tuple[float, float]:
+        return _beyond(self.best_response_values, self.profile_values)
+
+
+@dataclass(frozen=True)
+class SampledExploitability(_Sampled):
+    """How much a best response wins from a profile, estimated from a sample of flops.
+
+    Below each sampled flop the best response is exact. Before the flop it takes what is best on the sampled
+    flops, so the mean of this estimate over samples is not below the exact figure. That of `cross_validated`
+    is not above it.
+
+    Attributes:
+        best_response_values: [position] chips a game.
+        interval: 95% interval of the mean over the positions, in chips.
+        cross_validated: the estimate from below.
+        big_blind: the unit of `mbb_per_game`.
+        num_flops: flops in the sample; one that was drawn twice counts twice.
+        num_boards: different canonical flops among them.
+        seed: that drew them.
+        payoffs: which payoffs it was measured with, as text.
+        profile_values: [position] chips a game that the profile itself gets on the sampled flops; None where
+            payoffs are zero-sum.
+    """
+
+    best_response_values: tuple[float, float]
+    interval: tuple[float, float]
+    cross_validated: CrossValidated
+    big_blind: int
+    num_flops: int
+    num_boards: int
+    seed: int
+    payoffs: str = PLAIN.describe()
+    profile_values: tuple[float, float] | None = None
+
+    def _by_position(self) -> tuple[float, float]:
+        return _beyond(self.best_response_values, self.profile_values)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """From the low end of the estimate from below to the high end of the one from above, in chips."""
+        return self.cross_validated.interval[0], self.interval[1]
+
+    @property
+    def bounds_mbb_per_game(self) -> tuple[float, float]:
+        """The same in thousandths of a big blind."""
+        return self.cross_validated.interval_mbb_per_game[0], self.interval_mbb_per_game[1]
+
+
+@dataclass(frozen=True)
+class SampledExpectedValue(_Sampled):
+    """What a strategy wins from another, estimated from a sample of flops; all else is exact.
+
+    Attributes:
+        positions: [position] chips a game that the first strategy wins in that position.
+        interval: 95% interval of the mean over the positions, in chips.
+        position_intervals: [position] the same of each position.
+        big_blind: the unit of `mbb_per_game`.
+        num_flops: flops in the sample; one that was drawn twice counts twice.
+        num_boards: different canonical flops among them.
+        seed: that drew them.
+    """
+
+    positions: tuple[float, float]
+    interval: tuple[float, float]
+    position_intervals: tuple[tuple[float, float], tuple[float, float]]
+    big_blind: int
+    num_flops: int
+    num_boards: int
+    seed: int
+
+    def _by_position(self) -> tuple[float, float]:
+        return self.positions
+
+
+def _beyond(values: tuple[float, float], own: tuple[float, float] | None) -> tuple[float, float]:
+    """Return what is won by position beyond what the profile itself gets."""
+    first, second = own or (0.0, 0.0)
+    return values[0] - first, values[1] - second

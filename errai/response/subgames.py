@@ -14,7 +14,7 @@ that the opponent reaches with no hand are left out.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -24,43 +24,22 @@ import numpy as np
 from errai.array_file import read_array, remove_temporaries, write_array
 from errai.engine.plan import Plan
 from errai.engine.public_tree import PublicTree
-from errai.engine.root import Pair, Root
-from errai.engine.section import (
-    BEST,
-    PLAY,
-    REACH,
-    VALUES,
-    CutPlace,
-    given_size,
-    given_slice,
-    walk_section,
-    whole_section,
-)
+from errai.engine.root import Pair
+from errai.engine.section import BEST, PLAY, VALUES, walk_section, whole_section
 from errai.engine.workspace import Buffers, make_buffers
-from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
+from errai.response.trunk import DTYPE, Trunk, Values
 from errai.strategy.played import Play, join_plays
 from errai.tables.layout import Floats, Tables
 from errai.tree.cells import cells_below
-from errai.tree.subgame import boards_below, first_boards
+from errai.tree.subgame import boards_below
 from errai.workers import Progress, start_workers
 
 SAVE_EVERY = 5
 """Boards in one file of what is done; a kill costs no more than these and those under way."""
 
-DTYPE = np.dtype(np.float64)
-
 MODE_NAMES = {BEST: "best-response", PLAY: "play"}
-
-
-def cut_round(rules: PokerRules) -> int | None:
-    """Return the first round after a game's first that deals public cards; None where none does."""
-    for r in range(1, rules.num_rounds):
-        if rules.num_board_cards[r] > 0:
-            return r
-    return None
 
 
 class BoardWalk(NamedTuple):
@@ -90,79 +69,53 @@ class SubgameResponse:
     Attributes:
         tree: the game; its cells are never asked for.
         plays: what each position plays.
+        trunk: what is above the cut.
         cut: where the tree is cut.
         deals: the game's boards.
         given: [position] at the cut, [board, entry, cell]: the reach that arrives there and, once a board is
             walked, in its place what a best response wins: nobody needs both, and nothing is larger.
     """
 
-    def __init__(self, tree: PublicTree, plays: tuple[Play, Play], mode: int = BEST) -> None:
+    def __init__(
+        self,
+        tree: PublicTree,
+        plays: tuple[Play, Play],
+        mode: int = BEST,
+        players: tuple[int, int] = (0, 2),
+    ) -> None:
         """Make the trunk and take reach down to the cut.
 
         Args:
             tree: a game that deals public cards after its first round.
             plays: what each position plays.
             mode: BEST for best responses, PLAY for what the plays themselves win.
+            players: whose values are wanted: the first, and one past the last.
         """
-        first_below = cut_round(tree.rules)
-        if first_below is None:
-            raise UsageError(
-                f"'{tree.rules.name}' has no sub-games: no round after its first deals public cards"
-            )
         self.tree, self.plays, self.deals = tree, plays, Deals(tree.rules)
-        self.mode = mode
-        self.cut = CutPlace(first_below, dealt=True)
+        self.mode, self.players = mode, players
+        self.trunk = Trunk(tree, plays, self.deals)
+        self.cut = self.trunk.cut
         # Built here once: threads would build them at the same time.
         self.deals.boards.cards(self.deals.board_round(tree.rules.num_rounds - 1))
-        is_dealt = tree.rules.num_board_cards[0] == 0
-        cells = cells_below(self.deals, 0, 0, is_dealt, last_round=first_below)
-        self.trunk = Plan(tree.walk, cells, DTYPE)
-        self._root = Root.of(cells, DTYPE)
-        self._tables = join_plays(
-            *(play.bind(cells, first_boards(self.deals, first_below + 1), DTYPE) for play in plays)
-        )
-        self._buffers = make_buffers(self.trunk, 0, first_below, with_slots=True)
-        sizes = [given_size(self.trunk, self.cut, q) for q in (0, 1)]
-        self.given: Pair = (np.zeros(sizes[0], DTYPE), np.zeros(sizes[1], DTYPE))
-        self._walk_trunk(REACH)
+        self.given = self.trunk.reach()
 
     @property
     def num_boards(self) -> int:
         """Boards at the cut."""
-        first, last = self.trunk.boards(self.cut.round)
-        return last - first
+        return self.trunk.num_boards
 
     @property
     def fingerprint(self) -> str:
         """Two computations with the same one have the same values."""
         tree = self.tree
         about = f"{tree.game!r} {tree.menu!r} {tree.payoffs.describe()} {self.cut} {self.mode} "
-        what = about + " ".join(play.fingerprint for play in self.plays)
+        whose = "" if self.players == (0, 2) else f"{self.players} "
+        what = about + whose + " ".join(play.fingerprint for play in self.plays)
         return hashlib.blake2b(what.encode(), digest_size=16).hexdigest()
-
-    def _walk_trunk(self, stage: int) -> Pair:
-        out = (np.zeros_like(self._root.initial[0]), np.zeros_like(self._root.initial[1]))
-        walk_section(
-            self.trunk,
-            whole_section(self.trunk, self.cut),
-            stage,
-            (0, 2),
-            np.full((2, self.trunk.num_rounds), self.mode, dtype=np.uint8),
-            self._tables,
-            self._buffers,
-            self._root.initial,
-            out,
-            given_reach=self.given,
-            given_values=self.given,
-            scales=self._root.scales,
-        )
-        return out
 
     def given_at(self, board: int) -> Pair:
         """Return what is given at the cut for one of its boards, [entry, cell] for each position."""
-        number = self.trunk.boards(self.cut.round)[0] + board
-        first, second = (given_slice(self.trunk, self.cut, self.given[q], q, number) for q in (0, 1))
-        return first, second
+        return self.trunk.at_board(self.given, board)
 
     def is_live(self, board: int) -> bool:
         """Return whether any hand of either position reaches any sub-game of a board not yet walked."""
@@ -191,7 +144,7 @@ class SubgameResponse:
             walk.plan,
             section if entries is None else replace(section, entries=entries),
             VALUES,
-            (0, 2),
+            self.players,
             np.full((2, walk.plan.num_rounds), self.mode, dtype=np.uint8),
             walk.tables,
             walk.buffers,
@@ -200,10 +153,9 @@ class SubgameResponse:
         )
         return values
 
-    def root_values(self) -> tuple[float, float]:
+    def root_values(self) -> Values:
         """Return what a best response wins in each position, once all boards are walked."""
-        first, second = self._walk_trunk(VALUES)
-        return self._root.mean_value(0, first), self._root.mean_value(1, second)
+        return self.trunk.root_values(self.given, self.mode)
 
 
 def exploitability_by_subgames(
@@ -237,24 +189,45 @@ def exploitability_by_subgames(
 
 def _walk_all(
     response: SubgameResponse, num_threads: int, keep_in: Path | None, report: Callable[[int, int], None]
-) -> tuple[float, float]:
+) -> Values:
     """Walk every board that is not kept already; returns what each position wins."""
-    kept = _KeptValues(response, keep_in)
     total = response.num_boards
     batches = [(first, min(first + SAVE_EVERY, total)) for first in range(0, total, SAVE_EVERY)]
-    known = {first for first, last in batches if kept.read(first, last)}
+    walk_boards(response, batches, num_threads, keep_in, report)
+    return response.root_values()
 
-    def work(board: int, _: int) -> None:
-        if board // SAVE_EVERY * SAVE_EVERY not in known:
+
+def walk_boards(
+    response: SubgameResponse,
+    batches: Sequence[tuple[int, int]],
+    num_threads: int,
+    keep_in: Path | None,
+    report: Callable[[int, int], None],
+) -> None:
+    """Walk some boards that nobody has walked yet, or take over what is kept of them.
+
+    Args:
+        response: whose boards.
+        batches: first board, and one past the last: boards that are kept in one file.
+        num_threads: boards at a time.
+        keep_in: a folder in which what is done is kept and found again.
+        report: called with (boards done, boards in all).
+    """
+    kept = _KeptValues(response, keep_in)
+    known = {batch for batch in batches if kept.read(*batch)}
+    boards = [(batch, board) for batch in batches for board in range(*batch)]
+
+    def work(place: int, _: int) -> None:
+        batch, board = boards[place]
+        if batch not in known:
             response.walk_board(board)
 
     with start_workers(num_threads) as workers:
-        for board, done, _ in workers.map(work, total, 1, Progress(None, total)):
-            first = board // SAVE_EVERY * SAVE_EVERY
-            if first not in known and done in (first + SAVE_EVERY, total):
-                kept.write(first, done)
-            report(done, total)
-    return response.root_values()
+        for place, done, _ in workers.map(work, len(boards), 1, Progress(None, len(boards))):
+            batch, board = boards[place]
+            if batch not in known and board + 1 == batch[1]:
+                kept.write(*batch)
+            report(done, len(boards))
 
 
 class _KeptValues:
@@ -301,7 +274,7 @@ class _KeptValues:
 
     def _parts(self, first: int, last: int) -> list[Floats]:
         """Return the values of some boards, position by position."""
-        trunk, cut_at = self.response.trunk, self.response.cut.round
+        trunk, cut_at = self.response.trunk.plan, self.response.cut.round
         boards, entries = trunk.boards(cut_at)[0], trunk.entries(cut_at)
         parts = []
         for q in (0, 1):

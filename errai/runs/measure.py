@@ -1,4 +1,4 @@
-"""A strategy by name or file, ready to be measured exactly: at once, or sub-game by sub-game.
+"""A strategy by name or file, ready to be measured: at once, sub-game by sub-game, or on a sample of flops.
 
 Simple agents (`always-call`, `half`, ...) play any game and need its name; saved strategies know theirs. A
 game whose hands do not fit into memory, and a strategy that is kept in buckets, are measured sub-game by
@@ -22,7 +22,8 @@ from errai.response.estimate import (
     goes_by_subgames,
 )
 from errai.response.exploitability import exploitability
-from errai.response.results import Exploitability
+from errai.response.results import Exploitability, SampledExploitability
+from errai.response.sampled import sampled_exploitability
 from errai.response.subgames import exploitability_by_subgames
 from errai.runs.folder import load_strategy, saved_game
 from errai.strategy.bucketed import BucketStrategy
@@ -61,11 +62,17 @@ class Measurable:
     def _must_go_by_subgames(self) -> bool:
         return self.keep is not None or goes_by_subgames(self.rules, self.menu)
 
-    def estimate(self, num_threads: int | None = None) -> Estimate:
-        """Return how long it would take here, and how much memory; a small strategy is not even read."""
-        if not self._must_go_by_subgames:
+    def estimate(self, num_threads: int | None = None, flops: int | None = None, seed: int = 0) -> Estimate:
+        """Return how long it would take here, and how much memory; a small strategy is not even read.
+
+        Args:
+            num_threads: all cores, for large games, without it.
+            flops: how many are to be drawn; all boards without it.
+            seed: of the draws.
+        """
+        if flops is None and not self._must_go_by_subgames:
             return estimate_exploitability(self.rules, self.menu)
-        return estimate_by_subgames(*self._played(), num_threads)
+        return estimate_by_subgames(*self._played(), num_threads, flops, seed)
 
     def exploitability(
         self, num_threads: int | None = None, report: Callable[[int, int], None] | None = None
@@ -83,6 +90,24 @@ class Measurable:
         if strategy is None:
             strategy = simple_strategy(self.rules, self.agents[0], self.menu, self.agents[-1])
         return exploitability(strategy, self.payoffs, num_threads=num_threads)
+
+    def sampled_exploitability(
+        self,
+        flops: int,
+        seed: int = 0,
+        num_threads: int | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> SampledExploitability:
+        """Estimate from a sample of flops.
+
+        Args:
+            flops: how many to draw.
+            seed: of the draws.
+            num_threads: all cores without it.
+            report: called with flops done and flops in all.
+        """
+        threads = num_threads or num_cores()
+        return sampled_exploitability(*self._played(), flops, seed, threads, self.keep, report)
 
     def _played(self) -> tuple[PublicTree, tuple[Play, Play]]:
         if self.saved is None:

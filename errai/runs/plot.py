@@ -27,23 +27,34 @@ def plot_convergence(curves: Mapping[str, Sequence[Measurement]], path: str | Pa
     plot_curves(points, path, title, "exploitability (mbb/g)")
 
 
-def plot_curves(curves: Mapping[str, Curve], path: str | Path, title: str, what: str) -> None:
-    """Draw curves over iterations on two logarithmic axes.
+def plot_curves(
+    curves: Mapping[str, Curve],
+    path: str | Path,
+    title: str,
+    what: str,
+    over: str = "iterations",
+    *,
+    is_logarithmic: bool = True,
+) -> None:
+    """Draw curves on logarithmic axes.
 
     Args:
-        curves: iterations and values by name of the curve; values of zero or less have no logarithm and
-            are left out.
+        curves: iterations and values by name of the curve.
         path: the picture; its ending decides the format.
         title: stands above.
         what: the name of the values.
+        over: the name of the horizontal axis.
+        is_logarithmic: whether the vertical axis is, too; values of zero or less have no logarithm and are
+            then left out.
     """
     verify_plots()
     from matplotlib.figure import Figure  # not pyplot, which would look for a screen
 
     figure = Figure(figsize=(7, 5), layout="constrained")
-    axes = figure.add_subplot(xscale="log", yscale="log", xlabel="iterations", ylabel=what, title=title)
+    scale = "log" if is_logarithmic else "linear"
+    axes = figure.add_subplot(xscale="log", yscale=scale, xlabel=over, ylabel=what, title=title)
     for name, (iterations, values) in curves.items():
-        shown = [(x, y) for x, y in zip(iterations, values, strict=True) if y > 0]
+        shown = [(x, y) for x, y in zip(iterations, values, strict=True) if y > 0 or not is_logarithmic]
         marker = "." if len(shown) < 100 else ""
         axes.plot([x for x, _ in shown], [y for _, y in shown], label=name, marker=marker, linewidth=1.2)
     axes.grid(True, which="both", alpha=0.3)
