@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from errai.runs.folder import load_strategy as load_strategy
     from errai.runs.run import solve as solve
     from errai.runs.spot import solve_spot as solve_spot
+    from errai.runs.training import train as train
     from errai.solvers.matrix import solve_matrix as solve_matrix
     from errai.solvers.update_rules import UpdateRule as UpdateRule
     from errai.strategy.openspiel import from_openspiel as from_openspiel
@@ -50,6 +51,7 @@ _HOMES = {
     "solve_spot": "errai.runs.spot",
     "strategy_from_function": "errai.strategy.strategy",
     "to_openspiel": "errai.strategy.openspiel",
+    "train": "errai.runs.training",
     "uniform_strategy": "errai.strategy.strategy",
 }
 

@@ -2,8 +2,6 @@
 
 import math
 import re
-import resource
-import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,17 +25,16 @@ from errai.cli.options import (
     number_option,
     whole_option,
 )
-from errai.cli.output import format_seconds, format_threads, print_json, verify_picture
+from errai.cli.output import print_json, verify_picture
 from errai.cli.progress import Progress
+from errai.cli.running import point, print_end, run_job
 from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.abstraction.protocol import CardAbstraction
     from errai.games.bluff import BluffRules
     from errai.games.rules import PokerRules
-    from errai.runs.evaluation import Evaluation
-    from errai.runs.forecast import Forecast
-    from errai.runs.job import Configured, Job, Run
+    from errai.runs.job import Configured, Job
     from errai.solvers.linear_programme import ProgrammeSize
     from errai.solvers.solve import StopRule
     from errai.solvers.table_solver import Measurement
@@ -269,6 +266,13 @@ def solve_command(
     _run_job(job, how, json)
 
 
+def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
+    """Run a job with the options that do not decide its result."""
+    if how["--checkpoint-every"] is not None:
+        job.checkpoint_seconds = how["--checkpoint-every"]
+    run_job(job, "solve", how, json, {})
+
+
 def _refuse(options: dict[str, Any], what: str) -> None:
     """Refuse the first option that was given and does not apply."""
     for name, value in options.items():
@@ -285,80 +289,6 @@ def _stop_rule(iterations: int | None, until: float | None, seconds: float | Non
     return StopRule.of(iterations, until, seconds)
 
 
-def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
-    """Run a job with all that it tells.
-
-    Args:
-        job: what to run.
-        how: options that do not decide the result, to be repeated where the run goes on.
-        json: print for machines.
-    """
-    from errai.runs.forecast import Forecast
-    from errai.runs.sections import CHECKPOINT_SECONDS
-
-    go_on = None
-    if job.folder is not None:
-        given = [word for name, value in how.items() if value is not None for word in (name, str(value))]
-        go_on = shlex.join(["errai", "solve", "--resume", "--out", str(job.folder.path), *given])
-    sizes = {
-        "slots": job.solver.tree.num_slots,
-        "table_bytes": job.table_bytes,
-        "buffer_bytes": job.solver.buffer_bytes,
-        "threads": job.solver.num_threads,
-    }
-    if not json:
-        _print_size(job)
-    kept = f"the last checkpoint is kept; go on with: {go_on}" if go_on else "nothing was saved"
-    forecast = Forecast(job)
-    with Progress(kept, between_steps=True) as progress:
-
-        def report(evaluation: "Evaluation") -> None:
-            if evaluation.measurement is not None:
-                forecast.measurements.append(evaluation.measurement)
-            _show(progress, forecast, job)
-
-        def between() -> bool:
-            _show(progress, forecast, job)
-            return bool(progress.signal_number)
-
-        every = how["--checkpoint-every"]
-        run = job.run(report, between, CHECKPOINT_SECONDS if every is None else every)
-    if how["--plot"] is not None and run.measurements:
-        run.plot(how["--plot"])
-    _print_end(run, job.solver.rule.name, {**sizes, "seconds": job.solver.seconds}, go_on, json)
-    if run.interrupted:
-        progress.leave_if_interrupted()
-
-
-def _print_size(job: "Job") -> None:
-    """Say what a run takes."""
-    from errai.memory import format_bytes
-
-    tree = job.solver.tree
-    seen = f" with abstraction {tree.buckets.name}" if tree.buckets is not None else ""
-    print(f"{tree.game.name}{seen}: {tree.num_infosets:,} information sets, {tree.num_slots:,} slots")
-    print(
-        f"tables of {job.solver.dtype} {format_bytes(job.table_bytes)}, "
-        f"buffers {format_bytes(job.solver.buffer_bytes)}, {format_threads(job.solver.num_threads)}"
-        + (f", disk for checkpoints {format_bytes(2 * job.table_bytes)}" if job.folder else ""),
-        flush=True,
-    )
-
-
-def _show(progress: Progress, forecast: "Forecast", job: "Job") -> None:
-    from errai.memory import format_bytes
-
-    parts = [f"iteration {job.solver.iteration:,}"]
-    if forecast.measurements:
-        parts.append(f"{forecast.measurements[-1].exploitability.mbb_per_game:.4g} mbb/g")
-    left = forecast.seconds_left()
-    if left is not None:
-        parts.append(f"{format_seconds(left)} to go")
-    parts.append(format_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
-    spent = job.solver.seconds
-    progress.show(", ".join(parts), spent, spent + left if left is not None else None)
-
-
 def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> None:
     """Solve by a linear programme, whose size is told before."""
     from errai.runs.rule_section import LINEAR_PROGRAMME
@@ -370,7 +300,7 @@ def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> Non
             progress.say(f"linear programme of {size}")
 
         run = solve_exactly(configured, out, None if json else report)
-    _print_end(run, LINEAR_PROGRAMME, {}, None, json)
+    print_end(run, LINEAR_PROGRAMME, {}, None, json)
 
 
 def _solve_bluff(
@@ -451,7 +381,7 @@ def _solve_against_full(
                 "exploitability_chips": measured.chips,
                 "exploitability_mbb_per_game": measured.mbb_per_game,
                 "best_response_values_chips": list(measured.best_response_values),
-                "measurements": [_point(measurement) for measurement in found.measurements],
+                "measurements": [point(measurement) for measurement in found.measurements],
             }
         )
         return
@@ -463,57 +393,3 @@ def _solve_against_full(
         f"real game, each position abstracted against an unabstracted one, {found.iterations:,} iterations "
         "each"
     )
-
-
-def _print_end(run: "Run", algorithm: str, more: dict[str, Any], go_on: str | None, json: bool) -> None:
-    from errai.response.exploitability import expected_value, exploitability
-
-    # Whoever presses Ctrl-C does not want to wait for a last measurement.
-    measured = None if run.interrupted else exploitability(run.strategy)
-    value = None if run.interrupted else expected_value(run.strategy, run.strategy).positions[0]
-    name, tree = run.strategy.game.name, run.strategy.tree
-    if json:
-        print_json(
-            {
-                "game": name,
-                "abstraction": tree.buckets.name if tree.buckets is not None else None,
-                "payoffs": tree.payoffs.describe(),
-                "algorithm": algorithm,
-                "iterations": run.iterations,
-                "information_sets": tree.num_infosets,
-                **more,
-                "value_chips": value,
-                "exploitability_chips": measured.chips if measured else None,
-                "exploitability_mbb_per_game": measured.mbb_per_game if measured else None,
-                "best_response_values_chips": list(measured.best_response_values) if measured else None,
-                "out": str(run.folder) if run.folder else None,
-                "interrupted": run.interrupted,
-                "measurements": [_point(measurement) for measurement in run.measurements],
-            }
-        )
-        return
-    if measured is None:
-        print(f"{name}: interrupted after {run.iterations:,} iterations")
-    else:
-        took = f" after {run.iterations:,} iterations in {format_seconds(more['seconds'])}" if more else ""
-        print(
-            f"{name}: value {value:.9f} chips for position 0, "
-            f"exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips){took}"
-            + ("" if tree.payoffs.is_plain else f", payoffs {tree.payoffs.describe()}")
-        )
-    if run.folder is None:
-        print("not saved; --out FOLDER saves a run, so that it can be shown, measured and resumed")
-    elif run.interrupted:
-        print(f"saved in {run.folder}; go on with: {go_on}")
-    else:
-        place = shlex.quote(str(run.folder))
-        print(f"saved in {run.folder}; next: errai show {place}, errai exploit {place}")
-
-
-def _point(measurement: "Measurement") -> dict[str, Any]:
-    return {
-        "iteration": measurement.iteration,
-        "seconds": measurement.seconds,
-        "exploitability_chips": measurement.exploitability.chips,
-        "exploitability_mbb_per_game": measurement.exploitability.mbb_per_game,
-    }

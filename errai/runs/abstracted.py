@@ -125,6 +125,14 @@ def find_abstractions(text: str, game: PokerRules) -> AbstractionPair:
     )
 
 
+def names_abstractions(text: str, game: PokerRules) -> bool:
+    """Return whether `find_abstractions` knows what a text stands for; nothing is read."""
+    if _is_abstraction(text, game):
+        return True
+    pairs = [(text[:i].strip(), text[i + 1 :].strip()) for i, letter in enumerate(text) if letter == "/"]
+    return any(_is_abstraction(first, game) and _is_abstraction(second, game) for first, second in pairs)
+
+
 def _is_abstraction(text: str, game: PokerRules) -> bool:
     if text == FULL or (text and Path(text).is_dir()):
         return True

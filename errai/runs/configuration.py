@@ -131,6 +131,21 @@ class RunConfiguration(Section):
         except ValidationError as error:
             raise UsageError(f"invalid configuration: {first_mistake(error, RunConfiguration)}") from None
 
+    @property
+    def checkpoint_seconds(self) -> float:
+        """Seconds between checkpoints."""
+        return CheckpointsSection().seconds if self.checkpoints is None else self.checkpoints.seconds
+
+    def begun_as(self, **sections: Section) -> "RunConfiguration":
+        """Return the same with those sections besides that it does not have and that say something."""
+        return self.model_copy(
+            update={
+                name: section
+                for name, section in sections.items()
+                if getattr(self, name) is None and section != type(section)()
+            }
+        )
+
     def text(self) -> str:
         """Return the configuration as TOML."""
         entries = self.model_dump(exclude_none=True)

@@ -9,25 +9,45 @@ compared with each other.
 from dataclasses import dataclass
 from typing import Any
 
-from errai.response.exploitability import expected_value
-from errai.response.results import ExpectedValue, Exploitability
+from errai.response.exploitability import expected_value, exploitability
+from errai.response.results import Exploitability
 from errai.runs.sections import EvaluationSection
 from errai.solvers.table_solver import Measurement, TableSolver
-from errai.strategy.simple import simple_strategy
-from errai.strategy.strategy import Strategy
+from errai.strategy.bucketed import BucketStrategy
+
+Pair = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class AgentValue:
-    """What a strategy wins from a simple agent.
+    """What a strategy wins from a simple agent, averaged over both seatings.
 
     Attributes:
         agent: its name.
-        value: in each position, with the mean over both.
+        positions: [position] chips a game.
+        mbb_per_game: the mean in thousandths of a big blind.
+        interval_mbb_per_game: 95% interval of the mean; None where it is exact.
     """
 
     agent: str
-    value: ExpectedValue
+    positions: Pair
+    mbb_per_game: float
+    interval_mbb_per_game: Pair | None = None
+
+
+@dataclass(frozen=True)
+class SampledPoint:
+    """The exploitability in the real game, estimated from flops.
+
+    Attributes:
+        mbb_per_game: the estimate, too high on average.
+        bounds_mbb_per_game: from the low end of the estimate from below to the high end of the one from above.
+        flops: in the sample.
+    """
+
+    mbb_per_game: float
+    bounds_mbb_per_game: Pair
+    flops: int
 
 
 @dataclass(frozen=True)
@@ -39,12 +59,14 @@ class Evaluation:
         seconds: time spent on iterations, evaluations apart.
         exploitability: exact; None where it was not measured.
         agents: what the average strategy wins from simple agents.
+        sampled: the exploitability estimated from flops; None where it was not.
     """
 
     iteration: int
     seconds: float
     exploitability: Exploitability | None = None
     agents: tuple[AgentValue, ...] = ()
+    sampled: SampledPoint | None = None
 
     @property
     def mbb_per_game(self) -> float | None:
@@ -73,11 +95,18 @@ class Evaluation:
             about["agents"] = [
                 {
                     "agent": one.agent,
-                    "expected_values_chips": list(one.value.positions),
-                    "mbb_per_game": one.value.mbb_per_game,
+                    "expected_values_chips": list(one.positions),
+                    "expected_mbb_per_game": one.mbb_per_game,
+                    "interval_mbb_per_game": _listed(one.interval_mbb_per_game),
                 }
                 for one in self.agents
             ]
+        if self.sampled is not None:
+            about["sampled"] = {
+                "flops": self.sampled.flops,
+                "exploitability_mbb_per_game": self.sampled.mbb_per_game,
+                "bounds_mbb_per_game": list(self.sampled.bounds_mbb_per_game),
+            }
         return about
 
     @staticmethod
@@ -88,19 +117,32 @@ class Evaluation:
             entries: of the line.
             big_blind: of the game.
         """
-        exact = None
-        values = entries.get("best_response_values_chips", entries.get("best_response_values"))
+        exact, sampled = None, None
+        values = _pair(entries.get("best_response_values_chips", entries.get("best_response_values")))
         if values is not None:
-            own = entries.get("profile_values_chips", entries.get("profile_values"))
-            exact = Exploitability(
-                (values[0], values[1]), big_blind, entries["payoffs"], (own[0], own[1]) if own else None
-            )
+            own = _pair(entries.get("profile_values_chips", entries.get("profile_values")))
+            exact = Exploitability(values, big_blind, entries["payoffs"], own)
         agents = tuple(
-            AgentValue(one["agent"], ExpectedValue((first, second), big_blind))
+            AgentValue(
+                one["agent"],
+                _pair(one["expected_values_chips"]) or (0.0, 0.0),
+                one["expected_mbb_per_game"],
+                _pair(one["interval_mbb_per_game"]),
+            )
             for one in entries.get("agents", ())
-            for first, second in [one["expected_values_chips"]]
         )
-        return Evaluation(entries["iteration"], entries["seconds"], exact, agents)
+        if (one := entries.get("sampled")) is not None:
+            bounds = _pair(one["bounds_mbb_per_game"]) or (0.0, 0.0)
+            sampled = SampledPoint(one["exploitability_mbb_per_game"], bounds, one["flops"])
+        return Evaluation(entries["iteration"], entries["seconds"], exact, agents, sampled)
+
+
+def _listed(pair: Pair | None) -> list[float] | None:
+    return None if pair is None else list(pair)
+
+
+def _pair(values: list[float] | None) -> Pair | None:
+    return None if values is None else (values[0], values[1])
 
 
 class Evaluator:
@@ -115,19 +157,32 @@ class Evaluator:
             seed: of the flops.
         """
         self._solver, self._section, self._seed = solver, section, seed
-        self._agents: dict[str, Strategy] = {}
 
     def look(self) -> Evaluation:
         """Measure the average strategy as it is."""
         solver, section = self._solver, self._section
-        exact = None
-        if section.exact is not False:
-            exact = solver.measure().exploitability
-        agents = tuple(AgentValue(name, self._against(name)) for name in section.agents)
-        return Evaluation(solver.iteration, solver.seconds, exact, agents)
+        strategy = solver.strategy()
+        is_exact = section.exact
+        if is_exact is None:
+            is_exact = not isinstance(strategy, BucketStrategy)
+        exact = solver.measure().exploitability if is_exact else None
+        if exact is None:
+            solver.verify_finite()
+        sampled = None
+        if section.exploitability and section.flops is not None:
+            found = exploitability(
+                strategy, flops=section.flops, seed=self._seed, num_threads=solver.num_threads
+            )
+            sampled = SampledPoint(found.mbb_per_game, found.bounds_mbb_per_game, found.num_flops)
+        agents = tuple(self._against(strategy, agent) for agent in section.agents)
+        return Evaluation(solver.iteration, solver.seconds, exact, agents, sampled)
 
-    def _against(self, name: str) -> ExpectedValue:
-        strategy = self._solver.strategy()
-        if name not in self._agents:
-            self._agents[name] = simple_strategy(strategy.tree.rules, name, strategy.tree.menu)
-        return expected_value(strategy, self._agents[name], strategy.tree.payoffs)
+    def _against(self, strategy: Any, agent: str) -> AgentValue:
+        flops = self._section.flops
+        if flops is None:
+            exact = expected_value(strategy, agent)
+            return AgentValue(agent, exact.positions, exact.mbb_per_game)
+        found = expected_value(
+            strategy, agent, flops=flops, seed=self._seed, num_threads=self._solver.num_threads
+        )
+        return AgentValue(agent, found.positions, found.mbb_per_game, found.interval_mbb_per_game)

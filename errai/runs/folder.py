@@ -8,6 +8,7 @@ A *run* is a folder:
     regrets-0-NNNNNN.array, ...   the arrays: a table, or the groups of a large table's shards
     buckets           with an abstraction: the bucket of every cell of the game
     progress.jsonl    one line for each evaluation
+    log.txt           what the command line told, with the time
     lock              held by the process that writes
 
 Whoever writes locks first and then looks (`lock_run`), and keeps the lock until the job ends. Whoever reads
@@ -39,8 +40,8 @@ from errai.games.catalogue import Game
 from errai.runs.configuration import RunConfiguration
 from errai.runs.evaluation import Evaluation
 from errai.runs.rule_section import with_tuples
-from errai.runs.sections import EvaluationSection
-from errai.solvers.solve import StopRule
+from errai.runs.sections import EvaluationSection, StopSection
+from errai.solvers.solve import UNLIMITED, StopRule
 from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.files import read_strategy, strategy_game
@@ -62,6 +63,7 @@ CONFIGURATION_NAME = "run.toml"
 FINGERPRINT_NAME = "fingerprint"
 PROGRESS_NAME = "progress.jsonl"
 BUCKETS_NAME = "buckets"
+LOG_NAME = "log.txt"
 
 UNITS = {"regrets": "chips", "averages": "weight"}
 """Of the tables that every rule has; those of a rule's own are in units of its own."""
@@ -161,6 +163,11 @@ class RunFolder:
         found = RunFolder(lock.path, lock)
         write_text(found.path / PROGRESS_NAME, found._progress(found.state()).decode())
         return found
+
+    @property
+    def log_path(self) -> Path:
+        """Where a command may keep what it tells."""
+        return self.path / LOG_NAME
 
     def release(self) -> None:
         """Let another process write."""
@@ -320,6 +327,12 @@ class Schedule:
         """Return it as a checkpoint keeps it."""
         about = self.evaluation.model_dump(exclude={"every"}, exclude_defaults=True, mode="json")
         return {"stop": asdict(self.stop), "measure_every": self.measure_every, "evaluation": about}
+
+    def stop_section(self) -> StopSection:
+        """Return the stop rule as a configuration has it."""
+        stop = self.stop
+        iterations = stop.iterations if stop.iterations < UNLIMITED else None
+        return StopSection(iterations=iterations, seconds=stop.seconds, mbb_per_game=stop.mbb_per_game)
 
     @staticmethod
     def of(state: dict[str, Any]) -> "Schedule":

@@ -20,7 +20,7 @@ from errai.runs.configuration import RunConfiguration
 from errai.runs.evaluation import Evaluation, Evaluator
 from errai.runs.folder import RunFolder, Schedule, lock_run, solver_tables, verify_free
 from errai.runs.rule_section import ForeignRule, LinearProgramme
-from errai.runs.sections import CHECKPOINT_SECONDS, EvaluationSection
+from errai.runs.sections import CHECKPOINT_SECONDS, EvaluationSection, MachineSection
 from errai.solvers.solve import Solver, StopRule, run_looking
 from errai.solvers.table_solver import Measurement, TableSolver
 from errai.solvers.update_rules import UpdateRule
@@ -74,6 +74,7 @@ class Job:
         folder: where to save, locked until the job ends or is closed; None for nowhere.
         earlier: evaluations of an interrupted run.
         seed: of the boards that evaluations draw.
+        checkpoint_seconds: between checkpoints.
     """
 
     solver: TableSolver
@@ -81,6 +82,8 @@ class Job:
     folder: RunFolder | None
     earlier: list[Evaluation]
     seed: int = 0
+
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
 
     @property
     def stop(self) -> StopRule:
@@ -96,15 +99,17 @@ class Job:
         self,
         report: Callable[[Evaluation], None] | None = None,
         between: Callable[[], bool] | None = None,
-        checkpoint_every: float = CHECKPOINT_SECONDS,
+        checkpoint_every: float | None = None,
     ) -> Run:
         """Solve until done; saves now and then, at the end, and when told to end.
 
         Args:
             report: called after each evaluation.
             between: called about once a second between iterations; True ends the run.
-            checkpoint_every: seconds between checkpoints.
+            checkpoint_every: seconds between checkpoints; by default the job's own.
         """
+        if checkpoint_every is None:
+            checkpoint_every = self.checkpoint_seconds
         if not checkpoint_every >= 0:
             raise UsageError(f"the seconds between checkpoints must be 0 or more, not {checkpoint_every}")
         solver, folder, schedule = self.solver, self.folder, self.schedule
@@ -170,6 +175,27 @@ class Job:
         )
 
     @property
+    def algorithm(self) -> str:
+        """What reports call the way in which it is solved."""
+        return self.solver.rule.name
+
+    @property
+    def abstraction(self) -> str | None:
+        """The name of what the players see; None for everything."""
+        buckets = self.solver.tree.buckets
+        return None if buckets is None else buckets.name
+
+    @property
+    def num_slots(self) -> int:
+        """Slots of both players' tables."""
+        return sum(self.solver.layout.num_slots)
+
+    @property
+    def num_infosets(self) -> int:
+        """Information sets of both players, as the tables tell them apart."""
+        return self.solver.tree.num_infosets
+
+    @property
     def table_bytes(self) -> int:
         """Bytes of the tables that checkpoints hold."""
         return sum(table.nbytes for table in solver_tables(self.solver).values())
@@ -226,13 +252,19 @@ def prepare(
         numbers = configured.configuration.tables.dtype
         solver = Solver(configured.tree, rule, numbers, num_threads, tables_in=tables_in)
         schedule = Schedule(stop or StopRule.of(), measure_every, evaluation or EvaluationSection())
+        begun = configured.configuration.begun_as(
+            stop=schedule.stop_section(),
+            evaluation=schedule.evaluation.model_copy(update={"every": measure_every}),
+            machine=MachineSection(
+                threads=num_threads, tables_in=None if tables_in is None else str(Path(tables_in).absolute())
+            ),
+        )
         folder = None
         if lock is not None:
             _verify_disk(lock, solver)
-            state = schedule.state()
-            folder = RunFolder.create(lock, configured.configuration, state, configured.tree.buckets)
+            folder = RunFolder.create(lock, begun, schedule.state(), configured.tree.buckets)
         undo.pop_all()
-    return Job(solver, schedule, folder, [], configured.configuration.random.seed)
+    return Job(solver, schedule, folder, [], begun.random.seed, begun.checkpoint_seconds)
 
 
 def prepare_resumed(
@@ -248,9 +280,9 @@ def prepare_resumed(
     Args:
         out: its folder.
         stop: a new stop rule; without it the run's own.
-        num_threads: as for `solve`.
+        num_threads: as for `solve`; without it as the run was begun.
         measure_every: as for `solve`; without it the run's own.
-        tables_in: as for `solve`.
+        tables_in: as for `solve`; without it as the run was begun.
     """
     with ExitStack() as undo:
         lock = lock_run(out, create=False)
@@ -291,13 +323,16 @@ def _resumed(
             f"'{lock.path}' was solved by the rule '{rule.name}' ({rule.origin}), which Errai does not know: "
             "solve(..., algorithm=rule, resume=True) resumes it"
         )
+    if asked is None and found.machine is not None:
+        num_threads = num_threads or found.machine.threads
+        tables_in = tables_in or found.machine.tables_in
     solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in=tables_in)
     folder.restore(solver)
     _verify_disk(lock, solver)
     kept = Schedule.of(folder.state())
     stop, measure_every, evaluation = wanted
     schedule = Schedule(stop or kept.stop, measure_every or kept.measure_every, evaluation or kept.evaluation)
-    return Job(solver, schedule, folder, folder.evaluations(), found.random.seed)
+    return Job(solver, schedule, folder, folder.evaluations(), found.random.seed, found.checkpoint_seconds)
 
 
 def _verify_disk(lock: FolderLock, solver: TableSolver) -> None:
