@@ -73,8 +73,8 @@ def train_command(
 ) -> None:
     """Train a strategy as one file says.
 
-    The abstraction that it needs is built if it is missing. Options go before what the file says. Without --out
-    the run goes into runs/NAME.
+    The abstraction that it needs is built if it is missing. Options go before what the file says. Without
+    --out the run goes into runs/NAME.
     """
     from errai.runs.job import prepare_resumed
     from errai.runs.sections import StopSection
@@ -98,7 +98,7 @@ def train_command(
     if config is None and preset is None:
         if not resume or out is None:
             raise UsageError(
-                "missing a configuration: expected a TOML file or --preset NAME ('errai train --preset list'), or "
+                "missing a configuration: expected a TOML file, --preset NAME ('errai train --preset list') or "
                 "--resume --out FOLDER"
             )
         if seed is not None or estimate:

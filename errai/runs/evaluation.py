@@ -41,7 +41,7 @@ class SampledPoint:
 
     Attributes:
         mbb_per_game: the estimate, too high on average.
-        bounds_mbb_per_game: from the low end of the estimate from below to the high end of the one from above.
+        bounds_mbb_per_game: the low end of the estimate from below, the high end of the one from above.
         flops: in the sample.
     """
 

@@ -1,8 +1,8 @@
 """`errai.train`: a run from one file, from the abstraction that it needs to the strategy that comes out.
 
-Stages: the file is read and all that follows from it is looked at (`Training`), nothing computed; what memory,
-disk and time it takes is told (`needs`) and what cannot work is refused; the abstraction is opened, or built
-where it is missing; then a `Job` is prepared and run as for `errai.solve`.
+Stages: the file is read and all that follows from it is looked at (`Training`), nothing computed; what
+memory, disk and time it takes is told (`needs`) and what cannot work is refused; the abstraction is opened,
+or built where it is missing; then a `Job` is prepared and run as for `errai.solve`.
 """
 
 from collections.abc import Callable, Mapping
@@ -88,13 +88,9 @@ class Training:
         self.file, self.name = file, name
         rules, rule = file.rules, file.algorithm
         if not isinstance(rules, PokerRules):
-            raise UsageError(
-                f"game.name '{rules.name}' is a dice game: 'errai solve' solves it stage by stage"
-            )
+            raise UsageError(f"game.name '{rules.name}' is a dice game: expected a card game")
         if isinstance(rule, LinearProgramme):
-            raise UsageError(
-                "algorithm.name 'lp' has no iterations: 'errai solve --algorithm lp' solves by it"
-            )
+            raise UsageError("algorithm.name 'lp' has no iterations: expected an update rule such as 'cfr+'")
         if isinstance(rule, ForeignRule):
             raise UsageError(
                 f"algorithm.class '{rule.origin}' is not known to Errai: errai.solve takes it as an object"

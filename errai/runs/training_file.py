@@ -12,10 +12,10 @@
     [stop]
     seconds = 600
 
-Only [game] and [algorithm] must be there. Sections and keys are those of `run.toml`, which may be trained again
-as it is: an update rule's options, the number format and so on have defaults here, and an abstraction has a
-name or a folder, and no fingerprint yet. Bet sizes may also be a menu's name or file. A mistake is refused in
-one sentence that names the file, the key and what is expected.
+Only [game] and [algorithm] must be there. Sections and keys are those of `run.toml`, which may be trained
+again as it is: an update rule's options, the number format and so on have defaults here, and an abstraction
+has a name or a folder, and no fingerprint yet. Bet sizes may also be a menu's name or file. A mistake is
+refused in one sentence that names the file, the key and what is expected.
 """
 
 import tomllib
@@ -51,7 +51,7 @@ PRESETS = Path(__file__).parent / "presets"
 
 
 class WantedBets(Section):
-    """The bet sizes of a no-limit game: as text, by the name of a menu or of its file, or as `run.toml` has them."""
+    """The bet sizes of a no-limit game: as text, a menu's name or file, or as `run.toml` has them."""
 
     menu: str
     force_all_in: str | float = "0"
@@ -211,7 +211,7 @@ def parse_entries(entries: dict[str, Any], what: str) -> TrainingFile:
 
 
 def _completed_rule(section: dict[str, Any], what: str) -> Rule:
-    """Return the rule that a section names, with the options that it says and the rule's own for the others."""
+    """Return the rule that a section names, with the options that it says and its own for the others."""
     try:
         if section.get("name") in RULES:
             section = describe_rule(find_rule(section["name"])) | section
