@@ -284,15 +284,14 @@ def walk_deal(
 
 
 @kernel()
-def apply_journal(
+def add_journal(
     slots,  # IN   int64[J]
     gains,  # IN   float64[J]
     length,  # IN   int64
-    floor,  # IN   float64  -inf for none
     regret,  # INOUT float[slots]
     average,  # INOUT float[slots]
 ):
-    """Add what was gathered, in its order; then raise what was touched to the floor."""
+    """Add what was gathered, in its order."""
     number = regret.dtype.type
     for j in range(U(length)):
         slot = slots[j]
@@ -300,11 +299,22 @@ def apply_journal(
             regret[U(slot)] += number(gains[j])
         else:
             average[U(~slot)] += number(gains[j])
+
+
+@kernel()
+def raise_to_floor(
+    slots,  # IN   int64[J]
+    length,  # IN   int64
+    floor,  # IN   float64  -inf for none
+    regret,  # INOUT float[slots]
+):
+    """Raise the regrets that were gathered for to the floor."""
     if floor > -np.inf:
+        least = regret.dtype.type(floor)
         for j in range(U(length)):
             slot = slots[j]
-            if slot >= 0 and regret[U(slot)] < number(floor):
-                regret[U(slot)] = number(floor)
+            if slot >= 0 and regret[U(slot)] < least:
+                regret[U(slot)] = least
 
 
 @kernel()
@@ -410,7 +420,8 @@ def learn(
                 length = found
                 total += visits
             if gathers:
-                apply_journal(slots, gains, length, settings.regret_floor, regret[player], average[averaged])
+                add_journal(slots, gains, length, regret[player], average[averaged])
+                raise_to_floor(slots, length, settings.regret_floor, regret[player])
             position[2], position[3] = 0, 0
         position[1] = 0
     position[0] = len(weights)

@@ -1,4 +1,4 @@
-"""Kernels that deal: cards or dice of both players, and the row of a table that each of them has in each round.
+"""Kernels that deal: cards or dice of both players, and the row of a table that each has in each round.
 
 A deal is one hand for each player and one board for each round. Everything random about deal number n of
 an iteration follows from the key of (seed, iteration, n): the cards are its first numbers, and whoever walks
@@ -32,7 +32,7 @@ NUM_FACES = 6
 @kernel()
 def deal_cards(
     seed,  # IN   int64
-    first_iteration,  # IN   int64
+    first_deal,  # IN   int64  counted through all iterations
     num_lanes,  # IN   int64  deals of an iteration
     deck,  # IN   uint8[D]
     keys,  # OUT  uint64[N]  of the deals, iteration by iteration
@@ -41,7 +41,7 @@ def deal_cards(
     """Draw the cards of each deal."""
     size, one = U(len(deck)), U(1)
     for i in range(len(keys)):
-        key = stream_key(seed, first_iteration + i // num_lanes, i % num_lanes)
+        key = stream_key(seed, (first_deal + i) // num_lanes, (first_deal + i) % num_lanes)
         keys[i] = key
         seen, counter = U(0), U(0)
         for k in range(cards.shape[1]):
@@ -187,7 +187,7 @@ def place_deals(
 @kernel()
 def deal_dice(
     seed,  # IN   int64
-    first_iteration,  # IN   int64
+    first_deal,  # IN   int64  counted through all iterations
     num_lanes,  # IN   int64  deals of an iteration
     chances,  # IN   [player] float64[rolls]  cumulative
     matches,  # IN   [player] uint8[rolls, NUM_FACES]
@@ -199,7 +199,7 @@ def deal_dice(
 ):
     """Roll both players' dice, and say of each bid whether it holds."""
     for i in range(len(keys)):
-        key = stream_key(seed, first_iteration + i // num_lanes, i % num_lanes)
+        key = stream_key(seed, (first_deal + i) // num_lanes, (first_deal + i) % num_lanes)
         keys[i] = key
         first, second = 0, 0
         for q in range(2):

@@ -182,7 +182,7 @@ class DealWalk:
         regrets: tuple[Floats, Floats],
         averages: tuple[Floats, Floats],
     ) -> None:
-        """Walk some deals of a batch for a player and keep their gains for `apply`; tables do not change."""
+        """Walk some deals of a batch for a player and keep their gains for `add`; tables do not change."""
         self._length = 0
         while True:
             first, self._length, visits = kernels.walk_deals(
@@ -206,12 +206,14 @@ class DealWalk:
                 return
             self._grow()
 
-    def apply(self, player: int, regrets: tuple[Floats, Floats], averages: tuple[Floats, Floats]) -> None:
+    def add(self, player: int, regrets: tuple[Floats, Floats], averages: tuple[Floats, Floats]) -> None:
         """Add what `gather` has gathered for a player."""
         averaged = player if self.settings.sampling == CHANCE_SAMPLING else 1 - player
-        kernels.apply_journal(
-            self._slots, self._gains, self._length, self.settings.regret_floor, regrets[player], averages[averaged]
-        )
+        kernels.add_journal(self._slots, self._gains, self._length, regrets[player], averages[averaged])
+
+    def raise_to_floor(self, player: int, regrets: tuple[Floats, Floats]) -> None:
+        """Raise the regrets that were gathered for to the floor; it comes after the last `add`."""
+        kernels.raise_to_floor(self._slots, self._length, self.settings.regret_floor, regrets[player])
 
     def _grow(self) -> None:
         """Make the journal twice as long."""

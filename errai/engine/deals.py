@@ -62,13 +62,13 @@ class DealSource(Protocol):
     def batch(self, num_deals: int) -> DealBatch:
         """Allocate a batch."""
 
-    def fill(self, batch: DealBatch, seed: int, first_iteration: int, num_lanes: int) -> None:
+    def fill(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> None:
         """Deal.
 
         Args:
-            batch: of whole iterations.
+            batch: to be filled with neighbouring deals.
             seed: of all random numbers.
-            first_iteration: the iteration of the first deal.
+            first_deal: the first of them: the iteration times `num_lanes`, plus which of its deals it is.
             num_lanes: deals of an iteration.
         """
 
@@ -138,9 +138,7 @@ def cell_finder(tree: PublicTree) -> CellFinder:
     for r in range(num_rounds):
         dealt_boards = _deal_more(dealt_boards, deck.cards, rules.num_board_cards[r])
         numbers = np.empty(len(dealt_boards), dtype=np.int64)
-        kernels.number_boards(
-            dealt_boards, board_begin[: r + 2], place, binomial, num_sets[: r + 1], numbers
-        )
+        kernels.number_boards(dealt_boards, board_begin[: r + 2], place, binomial, num_sets[: r + 1], numbers)
         found = deals.boards.canonicalise_many(dealt_boards, deals.board_round(r))
         unique, which = np.unique(found.card_permutation, axis=0, return_inverse=True)
         for permutation in unique:
@@ -173,15 +171,11 @@ def cell_finder(tree: PublicTree) -> CellFinder:
     )
 
 
-def _deal_more(
-    boards: npt.NDArray[np.uint8], deck: tuple[int, ...], num_cards: int
-) -> npt.NDArray[np.uint8]:
+def _deal_more(boards: npt.NDArray[np.uint8], deck: tuple[int, ...], num_cards: int) -> npt.NDArray[np.uint8]:
     """Return every board with every set of some more cards of the deck."""
     sets = list(combinations(deck, num_cards))
     more = np.array(sets, dtype=np.uint8).reshape(len(sets), num_cards)
-    longer = np.concatenate(
-        [np.repeat(boards, len(more), axis=0), np.tile(more, (len(boards), 1))], axis=1
-    )
+    longer = np.concatenate([np.repeat(boards, len(more), axis=0), np.tile(more, (len(boards), 1))], axis=1)
     shared = np.zeros(len(longer), dtype=bool)
     for old in range(boards.shape[1]):
         for new in range(boards.shape[1], longer.shape[1]):
@@ -209,12 +203,10 @@ class _CardDeals:
             np.zeros(num_deals, dtype=np.uint64),
         )
 
-    def _cards(
-        self, batch: DealBatch, seed: int, first_iteration: int, num_lanes: int
-    ) -> npt.NDArray[np.uint8]:
+    def _cards(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> npt.NDArray[np.uint8]:
         """Draw hole cards of the first player, of the second, and boards: uint8[N, cards]."""
         cards = np.empty((len(batch.keys), self._num_cards), dtype=np.uint8)
-        kernels.deal_cards(seed, first_iteration, num_lanes, self._deck, batch.keys, cards)
+        kernels.deal_cards(seed, first_deal, num_lanes, self._deck, batch.keys, cards)
         return cards
 
 
@@ -227,9 +219,9 @@ class CellDeals(_CardDeals):
             raise UsageError("a spot with ranges of its own has no deals to sample: expected a whole game")
         self._layout, self._finder = tree.layout, cell_finder(tree)
 
-    def fill(self, batch: DealBatch, seed: int, first_iteration: int, num_lanes: int) -> None:
+    def fill(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> None:
         """Deal; arguments as for every source."""
-        self.place(self._cards(batch, seed, first_iteration, num_lanes), batch)
+        self.place(self._cards(batch, seed, first_deal, num_lanes), batch)
 
     def place(self, cards: npt.NDArray[np.uint8], batch: DealBatch) -> None:
         """Find the rows and the outcomes of given deals.
@@ -272,9 +264,9 @@ class BucketDeals(_CardDeals):
         found = first.cells_of_hands(0, 0, hands)
         self._cell_of[hands[:, 0], hands[:, -1]] = self._cell_of[hands[:, -1], hands[:, 0]] = found
 
-    def fill(self, batch: DealBatch, seed: int, first_iteration: int, num_lanes: int) -> None:
+    def fill(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> None:
         """Deal; arguments as for every source."""
-        self.place(self._cards(batch, seed, first_iteration, num_lanes), batch)
+        self.place(self._cards(batch, seed, first_deal, num_lanes), batch)
 
     def place(self, cards: npt.NDArray[np.uint8], batch: DealBatch) -> None:
         """Ask for the buckets of given deals and compare hands; arguments as for `CellDeals.place`."""
@@ -334,11 +326,11 @@ class DiceDeals:
             np.zeros(num_deals, dtype=np.uint64),
         )
 
-    def fill(self, batch: DealBatch, seed: int, first_iteration: int, num_lanes: int) -> None:
+    def fill(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> None:
         """Roll; arguments as for every source."""
         kernels.deal_dice(
             seed,
-            first_iteration,
+            first_deal,
             num_lanes,
             self._chances,
             self._matches,

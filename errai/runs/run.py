@@ -8,7 +8,7 @@ convergence.
 
 import reprlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,7 +38,8 @@ from errai.runs.folder import (
     verify_free,
 )
 from errai.runs.rule_section import LINEAR_PROGRAMME, ForeignRule, LinearProgramme
-from errai.solvers.solve import Solver, StopRule, configured_rule, run_solver, verify_measure_every
+from errai.solvers.make import make_solver
+from errai.solvers.solve import StopRule, configured_rule, run_solver, verify_measure_every
 from errai.solvers.table_solver import Measurement, TableSolver
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
@@ -201,12 +202,13 @@ def configure(
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    options: Mapping[str, Any] | None = None,
     dtype: npt.DTypeLike | None = None,
 ) -> Configured:
     """Configure a run; arguments as for `solve`."""
     rule: UpdateRule | LinearProgramme = LinearProgramme()
     if algorithm != LINEAR_PROGRAMME:
-        rule = configured_rule(algorithm, alternating, delay, discount)
+        rule = configured_rule(algorithm, alternating, delay, discount, options)
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
     if menu is not None and not isinstance(menu, BetMenu):
         raise UsageError(f"bets must be a BetMenu or text such as '0.5p,1p,all-in', not {reprlib.repr(menu)}")
@@ -253,8 +255,8 @@ def prepare(
             verify_free(lock)
         rule = configured.configuration.algorithm
         assert isinstance(rule, UpdateRule), "a linear programme has no iterations"
-        numbers = configured.configuration.tables.dtype
-        solver = Solver(configured.tree, rule, numbers, num_threads, tables_in=tables_in)
+        numbers, seed = configured.configuration.tables.dtype, configured.configuration.random.seed
+        solver = make_solver(configured.tree, rule, numbers, num_threads, tables_in, seed)
         stop = stop or StopRule.of()
         folder = None
         if lock is not None:
@@ -315,7 +317,7 @@ def _resumed(
             "solve(..., algorithm=rule, resume=True) resumes it"
         )
     kept, kept_measuring = stop_from_state(folder.state())
-    solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in=tables_in)
+    solver = make_solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in, found.random.seed)
     folder.restore(solver)
     _verify_disk(lock, solver)
     return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
@@ -399,6 +401,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    options: Mapping[str, Any] | None = None,
     dtype: npt.DTypeLike | None = None,
     num_threads: int | None = None,
     measure_every: int | None = None,
@@ -412,9 +415,10 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
 
     Args:
         game: from `load_game`, or what it takes: a name or the path of an ACPC game file.
-        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
+        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+`, `cs`, `external`, `outcome` or `lp`, or an
+            update rule.
         iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
-        seed: of everything random; these algorithms draw nothing.
+        seed: of everything random; `cs`, `external` and `outcome` draw deals and choices.
         bets: menu of bet sizes of a no-limit game.
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
             position that sees everything. Exploitability is that of the strategy in the real game.
@@ -425,8 +429,10 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         alternating: whether players learn in turn; by default the algorithm's habit.
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`.
+        options: of algorithms that sample, by name, such as `{"deals": 64}`; see `errai.SampledRule`.
         dtype: of the tables; by default float64 for small games.
-        num_threads: by default all cores for large games; the result does not depend on it.
+        num_threads: by default all cores for large games; the result does not depend on it, unless the
+            option `shared` of an algorithm that samples is on.
         measure_every: iterations between measurements of exploitability.
         report: called after each measurement.
         out: folder to save the run in, with checkpoints along the way.
@@ -454,8 +460,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
                 f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no "
                 "folders and no lp"
             )
-        rule = configured_rule(algorithm, alternating, delay, discount)
-        return solve_bluff(game, rule, stop, measure_every, report)
+        rule = configured_rule(algorithm, alternating, delay, discount, options)
+        return solve_bluff(game, rule, stop, measure_every, report, seed)
     configured = configure(
         game,
         algorithm,
@@ -466,6 +472,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         alternating=alternating,
         delay=delay,
         discount=discount,
+        options=options,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:
