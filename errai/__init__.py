@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from errai.runs.spot import solve_spot as solve_spot
     from errai.runs.training import train as train
     from errai.solvers.matrix import solve_matrix as solve_matrix
+    from errai.solvers.update_rules import SampledRule as SampledRule
     from errai.solvers.update_rules import UpdateRule as UpdateRule
     from errai.strategy.openspiel import from_openspiel as from_openspiel
     from errai.strategy.openspiel import to_openspiel as to_openspiel
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Payoffs": "errai.games.payoffs",
+    "SampledRule": "errai.solvers.update_rules",
     "UpdateRule": "errai.solvers.update_rules",
     "UsageError": "errai.errors",
     "abstract": "errai.abstraction.build",

@@ -2,6 +2,7 @@
 
 import math
 import re
+import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -66,6 +67,24 @@ def exponents(text: str) -> tuple[float, float, float]:
     return alpha, beta, gamma
 
 
+def named_options(texts: list[str] | None) -> dict[str, Any] | None:
+    """Read options such as `deals=64` or `shared=true`; values are written as in TOML."""
+    if not texts:
+        return None
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        try:
+            found |= tomllib.loads(f"value = {value}") if equals and name.isidentifier() else {}
+        except tomllib.TOMLDecodeError:
+            found.pop("value", None)
+        if "value" not in found:
+            raise Refusal(f"--option must be a name and a value such as 'deals=64', not '{shortened(text)}'")
+        value = found.pop("value")
+        found[name] = tuple(value) if isinstance(value, list) else value
+    return found
+
+
 def solve_command(
     game: Annotated[
         str | None,
@@ -77,7 +96,10 @@ def solve_command(
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("--algorithm", help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp."),
+        typer.Option(
+            "--algorithm",
+            help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+, cs, external, outcome or lp.",
+        ),
     ] = None,
     iterations: Iterations = None,
     until: Annotated[
@@ -132,6 +154,14 @@ def solve_command(
     discount: Annotated[
         str | None, typer.Option("--discount", metavar="A,B,C", help="Exponents of dcfr, such as '1.5,0,2'.")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of cs, external or outcome, such as 'deals=64'; may be given several times.",
+        ),
+    ] = None,
     out: Out = None,
     checkpoint_every: Annotated[
         float | None, number_option("--checkpoint-every", "Seconds between checkpoints; 600 without it.", 0)
@@ -159,6 +189,7 @@ def solve_command(
 
     stop = _stop_rule(iterations, until, time)
     discounts = exponents(discount) if discount is not None else None
+    named = named_options(option)
     verify_picture(plot)
     menu = menu_from_options(bets, max_raises, force_all_in)
     how = {
@@ -182,6 +213,7 @@ def solve_command(
             "--discount": discount,
             "--delay": delay or None,
             "--alternating": alternating,
+            "--option": option or None,
         }
         if given := [name for name, value in fixed.items() if value is not None]:
             raise UsageError(f"{given[0]} needs a game: a run that is resumed keeps its own")
@@ -205,8 +237,8 @@ def solve_command(
         if algorithm == LINEAR_PROGRAMME:
             refused["--algorithm lp"] = algorithm
         _refuse(refused, f"'{game}', a dice game")
-        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts)
-        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json)
+        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, named)
+        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json, seed)
         return
     seen = find_abstractions(abstraction, rules) if abstraction is not None else None
     if against_full:
@@ -249,6 +281,7 @@ def solve_command(
         alternating=alternating,
         delay=delay,
         discount=discounts,
+        options=named,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:
@@ -304,7 +337,12 @@ def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> Non
 
 
 def _solve_bluff(
-    rules: "BluffRules", rule: "UpdateRule", stop: "StopRule", measure_every: int | None, json: bool
+    rules: "BluffRules",
+    rule: "UpdateRule",
+    stop: "StopRule",
+    measure_every: int | None,
+    json: bool,
+    seed: int,
 ) -> None:
     """Solve Bluff stage by stage and tell the value of each."""
     from errai.response.bluff import bluff_exploitability
@@ -316,7 +354,7 @@ def _solve_bluff(
             chips = measurement.exploitability.chips
             progress.show(f"iteration {measurement.iteration:,}, exploitability {chips:.6f}")
 
-        run = solve_bluff(rules, rule, stop, measure_every, report)
+        run = solve_bluff(rules, rule, stop, measure_every, report, seed)
     measured = bluff_exploitability(run.strategy)
     if json:
         print_json(

@@ -98,7 +98,7 @@ def train_command(
     if config is None and preset is None:
         if not resume or out is None:
             raise UsageError(
-                "missing a configuration: expected a TOML file, --preset NAME ('--preset list' lists them) or "
+                "missing a configuration: expected a TOML file, --preset NAME (see '--preset list') or "
                 "--resume --out FOLDER"
             )
         if seed is not None or estimate:

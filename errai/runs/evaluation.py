@@ -1,19 +1,22 @@
 """How good a run is so far: what is measured of its average strategy now and then.
 
 Where the game's hands are in memory, the exact exploitability, and exactly what simple agents lose. Else
-estimates from flops drawn at random, with an interval: what simple agents lose and, if wanted, the
-exploitability in the real game. Every evaluation of a run draws the same flops, so that its points can be
-compared with each other.
+estimates with an interval: what simple agents lose, from deals or flops drawn at random, and, if wanted, the
+exploitability in the real game, from flops. Every evaluation of a run draws the same ones, so that its points
+can be compared with each other.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from errai.response.dealt import dealt_expected_values
 from errai.response.exploitability import expected_value, exploitability
 from errai.response.results import Exploitability
 from errai.runs.sections import EvaluationSection
 from errai.solvers.table_solver import Measurement, TableSolver
 from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.strategy import Strategy
 
 Pair = tuple[float, float]
 
@@ -148,20 +151,27 @@ def _pair(values: list[float] | None) -> Pair | None:
 class Evaluator:
     """Measures a solver's average strategy."""
 
-    def __init__(self, solver: TableSolver, section: EvaluationSection, seed: int) -> None:
+    def __init__(
+        self,
+        solver: TableSolver,
+        section: EvaluationSection,
+        seed: int,
+        strategy: Callable[[], Strategy | BucketStrategy],
+    ) -> None:
         """Decide what is to be measured.
 
         Args:
             solver: whose strategy.
             section: what is wanted.
             seed: of the flops.
+            strategy: returns the solver's average strategy.
         """
-        self._solver, self._section, self._seed = solver, section, seed
+        self._solver, self._section, self._seed, self._strategy = solver, section, seed, strategy
 
     def look(self) -> Evaluation:
         """Measure the average strategy as it is."""
         solver, section = self._solver, self._section
-        strategy = solver.strategy()
+        strategy = self._strategy()
         is_exact = section.exact
         if is_exact is None:
             is_exact = not isinstance(strategy, BucketStrategy)
@@ -174,15 +184,24 @@ class Evaluator:
                 strategy, flops=section.flops, seed=self._seed, num_threads=solver.num_threads
             )
             sampled = SampledPoint(found.mbb_per_game, found.bounds_mbb_per_game, found.num_flops)
-        agents = tuple(self._against(strategy, agent) for agent in section.agents)
+        agents = self._against_agents(strategy)
         return Evaluation(solver.iteration, solver.seconds, exact, agents, sampled)
 
-    def _against(self, strategy: Any, agent: str) -> AgentValue:
-        flops = self._section.flops
-        if flops is None:
-            exact = expected_value(strategy, agent)
-            return AgentValue(agent, exact.positions, exact.mbb_per_game)
-        found = expected_value(
-            strategy, agent, flops=flops, seed=self._seed, num_threads=self._solver.num_threads
-        )
-        return AgentValue(agent, found.positions, found.mbb_per_game, found.interval_mbb_per_game)
+    def _against_agents(self, strategy: Strategy | BucketStrategy) -> tuple[AgentValue, ...]:
+        """Return what simple agents lose: estimated from deals or from flops, or exactly."""
+        section, seed, threads = self._section, self._seed, self._solver.num_threads
+        if section.deals is not None:
+            dealt = dealt_expected_values(strategy, section.agents, section.deals, seed, threads)
+            return tuple(
+                AgentValue(agent, one.positions, one.mbb_per_game, one.interval_mbb_per_game)
+                for agent, one in zip(section.agents, dealt, strict=True)
+            )
+        found = []
+        for agent in section.agents:
+            if section.flops is None:
+                exact = expected_value(strategy, agent)
+                found.append(AgentValue(agent, exact.positions, exact.mbb_per_game))
+            else:
+                some = expected_value(strategy, agent, flops=section.flops, seed=seed, num_threads=threads)
+                found.append(AgentValue(agent, some.positions, some.mbb_per_game, some.interval_mbb_per_game))
+        return tuple(found)

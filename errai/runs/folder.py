@@ -6,7 +6,8 @@ A *run* is a folder:
     fingerprint       checksum of run.toml; stands in every array
     checkpoint.json   the iteration, when to stop, and the arrays of the last good checkpoint
     regrets-0-NNNNNN.array, ...   the arrays: a table, or the groups of a large table's shards
-    buckets           with an abstraction: the bucket of every cell of the game
+    buckets           with an abstraction: the bucket of every cell of the game; where the cells never are in
+                      memory, run.toml names the abstraction's folder instead
     progress.jsonl    one line for each evaluation
     log.txt           what the command line told, with the time
     lock              held by the process that writes
@@ -32,6 +33,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.stored import cached_folder
 from errai.array_file import Array, checksum, is_temporary, read_array, write_array, write_text
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
@@ -43,7 +45,7 @@ from errai.runs.rule_section import with_tuples
 from errai.runs.sections import EvaluationSection, StopSection
 from errai.solvers.solve import UNLIMITED, StopRule
 from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
-from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.files import read_strategy, strategy_game
 from errai.strategy.strategy import Strategy
 from errai.tables import groups
@@ -64,6 +66,7 @@ FINGERPRINT_NAME = "fingerprint"
 PROGRESS_NAME = "progress.jsonl"
 BUCKETS_NAME = "buckets"
 LOG_NAME = "log.txt"
+ABSTRACTION_NAME = "abstraction"
 
 UNITS = {"regrets": "chips", "averages": "weight"}
 """Of the tables that every rule has; those of a rule's own are in units of its own."""
@@ -185,7 +188,28 @@ class RunFolder:
     def tree(self) -> PublicTree:
         """Return the public tree of the run's game, abstracted as the run was."""
         tree = PublicTree.of(*self.configuration.restored, self.configuration.restored_payoffs)
-        return tree if self.configuration.abstraction is None else tree.abstracted(self._buckets)
+        mark = self.configuration.abstraction
+        return tree if mark is None or mark.folder is not None else tree.abstracted(self._buckets)
+
+    def saved_abstraction(self) -> SavedAbstraction | None:
+        """Return what the players see of a game whose hands do not fit into memory; None where they do.
+
+        It is looked for beside the run, where it was, and in the cache.
+        """
+        mark = self.configuration.abstraction
+        if mark is None or mark.folder is None:
+            return None
+        folders = [self.path / ABSTRACTION_NAME, Path(mark.folder), cached_folder(mark.fingerprint)]
+        for folder in folders:
+            if folder.is_dir():
+                saved = SavedAbstraction.open(folder)
+                if saved.fingerprint == mark.fingerprint:
+                    return saved
+        places = " or ".join(f"'{folder}'" for folder in folders)
+        raise UsageError(
+            f"the abstraction '{mark.name}' (fingerprint {mark.fingerprint}) of '{self.path}' was not found "
+            f"in {places}: 'errai train {self.path / CONFIGURATION_NAME}' builds it"
+        )
 
     @cached_property
     def _buckets(self) -> Buckets:
@@ -206,12 +230,14 @@ class RunFolder:
         """Return what the last checkpoint says besides its arrays."""
         return read_checkpoint(self.path, self.fingerprint).state
 
-    def strategy(self) -> Strategy:
+    def strategy(self) -> Strategy | BucketStrategy:
         """Return the average strategy of the last checkpoint, every bit of it verified."""
         self.evaluations()
         verify_arrays(self.path, self.fingerprint, fully=False)
         _, tables = read_arrays(self.path, ["averages-0", "averages-1"], self.fingerprint)
-        tree = self.tree()
+        tree, saved = self.tree(), self.saved_abstraction()
+        if saved is not None:
+            return BucketStrategy(tree, saved, (tables[0], tables[1]))
         if tuple(len(table) for table in tables) != tree.layout.num_slots:
             raise UsageError(f"'{self.path}' has tables that do not fit its game '{tree.game.name}'")
         return Strategy(tree, (tables[0], tables[1]))
@@ -247,7 +273,7 @@ class RunFolder:
     def verify(self) -> None:
         """Verify every bit of the run, regrets included; damage is refused by the name of the file."""
         self.evaluations()
-        if self.configuration.abstraction is not None:
+        if self.configuration.abstraction is not None and self.saved_abstraction() is None:
             self._buckets  # noqa: B018 - reading them verifies them
         verify_arrays(self.path, self.fingerprint)
 

@@ -21,11 +21,14 @@ from errai.runs.evaluation import Evaluation, Evaluator
 from errai.runs.folder import RunFolder, Schedule, lock_run, solver_tables, verify_free
 from errai.runs.rule_section import ForeignRule, LinearProgramme
 from errai.runs.sections import CHECKPOINT_SECONDS, EvaluationSection, MachineSection
-from errai.solvers.solve import Solver, StopRule, run_looking
+from errai.solvers.make import make_solver
+from errai.solvers.solve import StopRule, run_looking
 from errai.solvers.table_solver import Measurement, TableSolver
 from errai.solvers.update_rules import UpdateRule
+from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.strategy import Strategy
 from errai.tables.checkpoint import ARRAY_SUFFIX, has_checkpoint
+from errai.tree.betting_tree import DECISION
 
 if TYPE_CHECKING:
     pass
@@ -48,9 +51,9 @@ class Run:
         evaluations: all that was measured along the way.
     """
 
-    strategy: Strategy
-    average: Strategy
-    current: Strategy
+    strategy: Strategy | BucketStrategy
+    average: Strategy | BucketStrategy
+    current: Strategy | BucketStrategy
     measurements: tuple[Measurement, ...]
     iterations: int = 0
     folder: Path | None = None
@@ -75,6 +78,7 @@ class Job:
         earlier: evaluations of an interrupted run.
         seed: of the boards that evaluations draw.
         checkpoint_seconds: between checkpoints.
+        saved: what the players see of a game whose hands do not fit into memory; None where they do.
     """
 
     solver: TableSolver
@@ -84,6 +88,7 @@ class Job:
     seed: int = 0
 
     checkpoint_seconds: float = CHECKPOINT_SECONDS
+    saved: SavedAbstraction | None = None
 
     @property
     def stop(self) -> StopRule:
@@ -134,19 +139,26 @@ class Job:
 
         try:
             if not self.is_done():
-                look = Evaluator(solver, schedule.evaluation, self.seed).look
+                look = Evaluator(solver, schedule.evaluation, self.seed, self.strategy).look
                 seconds = schedule.evaluation.every_seconds
                 run_looking(solver, self.stop, look, self.measure_every, seconds, keep, pause)
                 if folder is not None:
                     self.save()
         finally:
             self.close()
-        average, current = solver.strategy(), solver.strategy(current=True)
+        average, current = self.strategy(), self.strategy(current=True)
         measured = tuple(found for one in evaluations if (found := one.measurement) is not None)
         where = folder.path if folder is not None else None
         return Run(
             average, average, current, measured, solver.iteration, where, interrupted, tuple(evaluations)
         )
+
+    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
+        """Return the average strategy, or the current one; it changes with the tables."""
+        if self.saved is None:
+            return self.solver.strategy(current)
+        tables = self.solver.tables[self.solver.rule.source] if current else self.solver.averages
+        return BucketStrategy(self.solver.tree, self.saved, tables)
 
     def close(self) -> None:
         """Let another process write the folder; for a job that is not to run after all."""
@@ -182,6 +194,8 @@ class Job:
     @property
     def abstraction(self) -> str | None:
         """The name of what the players see; None for everything."""
+        if self.saved is not None:
+            return self.saved.abstraction.name
         buckets = self.solver.tree.buckets
         return None if buckets is None else buckets.name
 
@@ -193,7 +207,17 @@ class Job:
     @property
     def num_infosets(self) -> int:
         """Information sets of both players, as the tables tell them apart."""
-        return self.solver.tree.num_infosets
+        if self.saved is None:
+            return self.solver.tree.num_infosets
+        strategy = self.strategy()
+        assert isinstance(strategy, BucketStrategy)
+        betting, layout = self.solver.tree.betting, strategy.layout
+        decides = betting.kind == DECISION
+        return sum(
+            int((decides & (betting.player == q) & (betting.round == r)).sum()) * int(layout.rows[q, r])
+            for q in (0, 1)
+            for r in range(layout.rows.shape[1])
+        )
 
     @property
     def table_bytes(self) -> int:
@@ -207,10 +231,12 @@ class Configured(NamedTuple):
     Attributes:
         configuration: all that decides the tables.
         tree: the game as the players see it.
+        saved: what they see of a game whose hands do not fit into memory; None where `tree` has it.
     """
 
     configuration: RunConfiguration
     tree: PublicTree
+    saved: SavedAbstraction | None = None
 
 
 def prepare(
@@ -249,8 +275,10 @@ def prepare(
             verify_free(lock)
         rule = configured.configuration.algorithm
         assert isinstance(rule, UpdateRule), "a linear programme has no iterations"
-        numbers = configured.configuration.tables.dtype
-        solver = Solver(configured.tree, rule, numbers, num_threads, tables_in=tables_in)
+        numbers, seed = configured.configuration.tables.dtype, configured.configuration.random.seed
+        solver = make_solver(
+            configured.tree, rule, numbers, num_threads, tables_in, seed, saved=configured.saved
+        )
         schedule = Schedule(stop or StopRule.of(), measure_every, evaluation or EvaluationSection())
         begun = configured.configuration.begun_as(
             stop=schedule.stop_section(),
@@ -264,7 +292,7 @@ def prepare(
             _verify_disk(lock, solver)
             folder = RunFolder.create(lock, begun, schedule.state(), configured.tree.buckets)
         undo.pop_all()
-    return Job(solver, schedule, folder, [], begun.random.seed, begun.checkpoint_seconds)
+    return Job(solver, schedule, folder, [], seed, begun.checkpoint_seconds, configured.saved)
 
 
 def prepare_resumed(
@@ -326,13 +354,15 @@ def _resumed(
     if asked is None and found.machine is not None:
         num_threads = num_threads or found.machine.threads
         tables_in = tables_in or found.machine.tables_in
-    solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in=tables_in)
+    saved = folder.saved_abstraction() if asked is None else asked.saved
+    seed = found.random.seed
+    solver = make_solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in, seed, saved=saved)
     folder.restore(solver)
     _verify_disk(lock, solver)
     kept = Schedule.of(folder.state())
     stop, measure_every, evaluation = wanted
     schedule = Schedule(stop or kept.stop, measure_every or kept.measure_every, evaluation or kept.evaluation)
-    return Job(solver, schedule, folder, folder.evaluations(), found.random.seed, found.checkpoint_seconds)
+    return Job(solver, schedule, folder, folder.evaluations(), seed, found.checkpoint_seconds, saved)
 
 
 def _verify_disk(lock: FolderLock, solver: TableSolver) -> None:

@@ -6,7 +6,7 @@ convergence.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -54,12 +54,13 @@ def configure(
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    options: Mapping[str, Any] | None = None,
     dtype: npt.DTypeLike | None = None,
 ) -> Configured:
     """Configure a run; arguments as for `solve`."""
     rule: UpdateRule | LinearProgramme = LinearProgramme()
     if algorithm != LINEAR_PROGRAMME:
-        rule = configured_rule(algorithm, alternating, delay, discount)
+        rule = configured_rule(algorithm, alternating, delay, discount, options)
     menu = load_bets(bets) if bets is not None else None
     tree = _seen_tree(game, menu, abstraction, payoffs)
     if isinstance(rule, LinearProgramme):
@@ -136,6 +137,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    options: Mapping[str, Any] | None = None,
     dtype: npt.DTypeLike | None = None,
     num_threads: int | None = None,
     measure_every: int | None = None,
@@ -149,9 +151,10 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
 
     Args:
         game: from `load_game`, or what it takes: a name or the path of an ACPC game file.
-        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
+        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+`, `cs`, `external`, `outcome` or `lp`, or an
+            update rule.
         iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
-        seed: of everything random; these algorithms draw nothing.
+        seed: of everything random; `cs`, `external` and `outcome` draw deals and choices.
         bets: menu of bet sizes of a no-limit game: from `load_bets`, or what it takes (text such as
             '0.5p,1p,all-in', the name of a menu that comes with the package, the path of a TOML file).
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
@@ -163,8 +166,10 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         alternating: whether players learn in turn; by default the algorithm's habit.
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`.
+        options: of algorithms that sample, by name, such as `{"deals": 64}`; see `errai.SampledRule`.
         dtype: of the tables; by default float64 for small games.
-        num_threads: by default all cores for large games; the result does not depend on it.
+        num_threads: by default all cores for large games; the result does not depend on it, unless the
+            option `shared` of an algorithm that samples is on.
         measure_every: iterations between measurements of exploitability.
         report: called after each measurement.
         out: folder to save the run in, with checkpoints along the way.
@@ -192,8 +197,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
                 f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no "
                 "folders and no lp"
             )
-        rule = configured_rule(algorithm, alternating, delay, discount)
-        return solve_bluff(game, rule, stop, measure_every, report)
+        rule = configured_rule(algorithm, alternating, delay, discount, options)
+        return solve_bluff(game, rule, stop, measure_every, report, seed)
     configured = configure(
         game,
         algorithm,
@@ -204,6 +209,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         alternating=alternating,
         delay=delay,
         discount=discount,
+        options=options,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:

@@ -161,8 +161,9 @@ class EvaluationSection(Section):
         every_seconds: seconds of solving between them.
         exact: whether the exact exploitability is measured; without it, where the game's hands are in memory.
         agents: simple agents whose loss is measured.
-        flops: boards of the first public deal, drawn at random, in place of all of them; the agents' losses
-            are then estimates with an interval.
+        deals: dealt hands, drawn at random, that the agents' losses are estimated from, with an interval.
+        flops: boards of the first public deal, drawn at random, in place of all of them. Without `deals`,
+            the agents' losses are estimated from these, exactly below each flop.
         exploitability: whether the real game's exploitability is estimated from these flops, too.
     """
 
@@ -170,6 +171,7 @@ class EvaluationSection(Section):
     every_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     exact: bool | None = None
     agents: tuple[str, ...] = ()
+    deals: int | None = Field(default=None, ge=2)
     flops: int | None = Field(default=None, ge=2)
     exploitability: bool = False
 

@@ -23,16 +23,27 @@ from errai.games.rules import PokerRules
 from errai.memory import available_memory, format_bytes, free_disk
 from errai.response.trunk import cut_round
 from errai.runs.abstracted import find_abstractions, names_abstractions
+from errai.runs.configuration import RunConfiguration
 from errai.runs.evaluation import Evaluation
 from errai.runs.job import Configured, Job, Run, prepare, prepare_resumed
 from errai.runs.rule_section import ForeignRule, LinearProgramme
 from errai.runs.run import configure
+from errai.runs.sections import AbstractionSection
 from errai.runs.training_file import TrainingFile, find_training
 from errai.solvers.solve import StopRule, arrays_needed
-from errai.solvers.update_rules import UpdateRule
+from errai.solvers.update_rules import SampledRule, UpdateRule
+from errai.strategy.bucketed import SavedAbstraction
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
+from errai.tree.buckets import verify_same_cards
 from errai.tree.cells import game_cells_bytes
+from errai.workers import verified_threads
+
+MOST_CELL_BYTES = 1 << 32
+"""A game whose boards and hands take more is not walked as a whole where deals are sampled."""
+
+EVALUATION_BYTES = 600 << 20
+"""About what the hands of one flop of hold'em take while they are walked."""
 
 Report = Callable[[str, int, int], None]
 
@@ -151,6 +162,19 @@ class Training:
         )
         return first, second
 
+    @cached_property
+    def goes_by_buckets(self) -> bool:
+        """Whether the game's hands never are in memory: deals are sampled, and buckets looked up."""
+        if not isinstance(self.rule, SampledRule) or self.file.abstraction is None:
+            return False
+        if self.planned is None:
+            return self.file.abstraction.folder is not None and self._is_large
+        return self._is_large
+
+    @property
+    def _is_large(self) -> bool:
+        return game_cells_bytes(Deals(self.rules)) > MOST_CELL_BYTES
+
     @property
     def is_abstracted(self) -> bool:
         """Whether the players see buckets."""
@@ -162,17 +186,23 @@ class Training:
         Args:
             out: where it is to be saved.
         """
-        slots = sum(self.num_slots)
-        dtype = self.file.tables.dtype or ("float64" if slots <= SMALL_GAME_SLOTS else "float32")
-        itemsize = np.dtype(dtype).itemsize
+        slots, planned = sum(self.num_slots), self.planned
+        is_small = slots <= SMALL_GAME_SLOTS and not self.goes_by_buckets
+        itemsize = np.dtype(self.file.tables.dtype or ("float64" if is_small else "float32")).itemsize
         names = len(self.rule.table_names())
         table_bytes = slots * names * itemsize
-        arrays = arrays_needed(self.rule, (self.is_abstracted, self.is_abstracted))
-        numbers = sum(size * num for size, num in zip(self.num_slots, arrays, strict=True))
-        if self.file.machine.tables_in is not None:
-            numbers -= slots * names
-        held = numbers * itemsize + game_cells_bytes(Deals(self.rules))
-        planned = self.planned
+        held = 0 if self.file.machine.tables_in is not None else table_bytes
+        if self.goes_by_buckets:
+            held += planned.table_bytes if planned is not None else 0
+        else:
+            held += game_cells_bytes(Deals(self.rules))
+        if not isinstance(self.rule, SampledRule):
+            arrays = arrays_needed(self.rule, (self.is_abstracted, self.is_abstracted))
+            held += itemsize * sum(
+                size * (num - names) for size, num in zip(self.num_slots, arrays, strict=True)
+            )
+        if self.file.evaluation.flops is not None:
+            held += EVALUATION_BYTES * verified_threads(self.file.machine.threads)
         disk = 2 * table_bytes + (table_bytes if self.file.machine.tables_in is not None else 0)
         return Needs(
             slots,
@@ -214,6 +244,19 @@ class Training:
             )
         if stop.mbb_per_game is not None and evaluation.exact is False:
             raise UsageError("stop.mbb_per_game needs evaluation.exact, which is false")
+        if not self.goes_by_buckets:
+            return
+        for key, value in (("stop.mbb_per_game", stop.mbb_per_game), ("evaluation.exact", evaluation.exact)):
+            if value:
+                raise UsageError(
+                    f"{key} needs the exact exploitability, and the hands of '{self.rules.name}' do not fit "
+                    "into memory: evaluation.exploitability estimates it from evaluation.flops"
+                )
+        if evaluation.agents and evaluation.flops is None and evaluation.deals is None:
+            raise UsageError(
+                f"evaluation.agents needs evaluation.deals or evaluation.flops: the hands of "
+                f"'{self.rules.name}' do not fit into memory, so what agents lose is estimated"
+            )
 
     def configured(self, report: Report | None = None) -> Configured:
         """Build what is missing, and describe the run in full.
@@ -228,15 +271,18 @@ class Training:
             seen = (built, built)
         elif file.abstraction is not None:
             seen = self.present
-        found = configure(
-            self.rules,
-            self.rule,
-            seed=file.random.seed,
-            bets=self.menu,
-            abstraction=seen,
-            payoffs=file.payoffs.text if file.payoffs is not None else None,
-            dtype=file.tables.dtype,
-        )
+        if self.goes_by_buckets:
+            found = self._configured_by_buckets()
+        else:
+            found = configure(
+                self.rules,
+                self.rule,
+                seed=file.random.seed,
+                bets=self.menu,
+                abstraction=seen,
+                payoffs=file.payoffs.text if file.payoffs is not None else None,
+                dtype=file.tables.dtype,
+            )
         about: dict[str, Any] = {
             "stop": file.stop,
             "checkpoints": file.checkpoints,
@@ -253,6 +299,21 @@ class Training:
             effort = wanted.model_dump(exclude={"name", "fingerprint", "folder"})
             about["abstraction"] = mark.model_copy(update=effort)
         return found._replace(configuration=found.configuration.model_copy(update=about))
+
+    def _configured_by_buckets(self) -> Configured:
+        """Describe a run whose hands never are in memory; its abstraction is there by now."""
+        wanted = self.file.abstraction
+        assert wanted is not None
+        folder = self.planned.folder if self.planned is not None else Path(wanted.folder or "")
+        saved = SavedAbstraction.open(folder)
+        verify_same_cards(self.rules, (saved.abstraction, saved.abstraction))
+        mark = AbstractionSection(
+            name=saved.abstraction.name, fingerprint=saved.fingerprint, folder=str(folder.absolute())
+        )
+        dtype, seed = self.file.tables.dtype or "float32", self.file.random.seed
+        tree = self.tree
+        configuration = RunConfiguration.of(self.rules, self.menu, self.rule, dtype, seed, mark, tree.payoffs)
+        return Configured(configuration, tree, saved)
 
     def prepare(
         self, out: str | Path | None = None, *, resume: bool = False, report: Report | None = None

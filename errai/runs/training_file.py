@@ -41,7 +41,7 @@ from errai.runs.sections import (
     RandomSection,
     StopSection,
 )
-from errai.solvers.update_rules import RULES, find_rule
+from errai.solvers.update_rules import NAMED_RULES, find_rule
 from errai.tree.bet_menu import BetMenu
 from errai.tree.menu_file import RoundSizes, load_bets, restore_menu
 from errai.validation import Section, first_mistake
@@ -213,7 +213,7 @@ def parse_entries(entries: dict[str, Any], what: str) -> TrainingFile:
 def _completed_rule(section: dict[str, Any], what: str) -> Rule:
     """Return the rule that a section names, with the options that it says and its own for the others."""
     try:
-        if section.get("name") in RULES:
+        if section.get("name") in NAMED_RULES:
             section = describe_rule(find_rule(section["name"])) | section
         return restore_rule(section)
     except ValidationError as error:

@@ -8,7 +8,7 @@ rule then turns into new tables (`errai.solvers.update_rules` says which rule do
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -28,7 +28,7 @@ from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.table_solver import Measurement, Point, TableSolver
-from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule
+from errai.solvers.update_rules import NAMED_RULES, SampledRule, Update, UpdateRule, find_rule
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.workers import Workers
@@ -71,6 +71,10 @@ class Solver(TableSolver):
             engine: what makes the engine that walks; by default the CPU's.
             tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
+        if isinstance(rule, SampledRule):
+            raise UsageError(
+                f"'{rule.name}' samples deals, and here the whole tree is walked: expected cfr+ or the like"
+            )
         self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
@@ -409,6 +413,7 @@ def configured_rule(
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> UpdateRule:
     """Return a rule with its options.
 
@@ -416,24 +421,31 @@ def configured_rule(
         algorithm: a name, or a rule, which keeps those of its own options that are not given here.
         alternating: whether players learn in turn; by default the rule's habit.
         delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) for `dcfr`.
+        discount: (alpha, beta, gamma) for `dcfr` and for rules that sample.
+        options: others of the rule's own by name, such as `deals`.
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
-            f"unknown algorithm {algorithm!r}: expected {', '.join(RULES)}, lp or an object of a subclass of "
-            "errai.UpdateRule"
+            f"unknown algorithm {algorithm!r}: expected {', '.join(NAMED_RULES)}, lp or an object of a "
+            "subclass of errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
     verify_whole("delay", delay)
     if alternating is not None and not isinstance(alternating, bool):
         raise UsageError(f"alternating must be True or False, not {alternating!r}")
-    options: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        if name not in rule.free_options():
+            raise UsageError(
+                f"'{rule.name}' has no option '{name}': expected {', '.join(sorted(rule.free_options()))}"
+            )
+        chosen[name] = value
     if alternating is not None:
-        options["alternating"] = alternating
+        chosen["alternating"] = alternating
     if delay != 0:
-        options["delay"] = delay
+        chosen["delay"] = delay
     if discount is not None:
-        if rule.name != "dcfr":
+        if "discount" not in rule.free_options():
             raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr does")
-        options["discount"] = discount
-    return rule.with_options(**options) if options else rule
+        chosen["discount"] = discount
+    return rule.with_options(**chosen) if chosen else rule
