@@ -1,8 +1,8 @@
 """What a strategy wins from simple agents, estimated from deals: quick in games of any size.
 
 Steps: deal both hands and the whole board at random; look up where both stand in the tables; walk the whole
-betting of the deal, so that nothing but the cards is left to chance; seat the strategy in either position with
-the same cards, and take the mean. The mean over deals has a standard error, and from it a 95% interval.
+betting of the deal, so that nothing but the cards is left to chance; seat the strategy in either position
+with the same cards, and take the mean. The mean over deals has a standard error, and from it a 95% interval.
 """
 
 from collections.abc import Callable, Sequence
