@@ -1,8 +1,10 @@
 """Chance, external and outcome sampling: against the twin, against the whole walk, options, threads, runs."""
 
 import math
+import re
 from collections.abc import Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,18 +15,24 @@ from naive.sampling import NaiveSampler, add, all_deals, every_choice, naive_dea
 from naive.traversal import Hand, InfoSet, Table
 
 import errai
-from errai.engine import _deals
-from errai.engine.deals import BucketDeals, CellDeals
+from errai.abstraction.own import FunctionAbstraction
+from errai.engine import _deals, deal_walk
+from errai.engine.deals import BucketDeals, CellDeals, DiceDeals
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import LEARN
+from errai.errors import UsageError
+from errai.games.bluff import STAR, BluffRules, rolls
 from errai.games.deals import Deals
 from errai.games.hand import showdown_strength
 from errai.games.rules import PokerRules
+from errai.runs.run import prepare_resumed
+from errai.solvers import sampled
 from errai.solvers.sampled import SampledSolver
-from errai.solvers.solve import configured_rule
+from errai.solvers.solve import Solver, StopRule, configured_rule
 from errai.solvers.update_rules import SAMPLED_RULES, SampledRule
 from errai.strategy.information_sets import betting_strings
 from errai.strategy.strategy import find_cell
+from errai.tables import bucket_layout as buckets_module
 from errai.tables.bucket_layout import bucket_layout
 from errai.tables.layout import Floats
 from errai.tree.betting_tree import DECISION
@@ -367,3 +375,232 @@ def test_exploitability_falls_with_the_root_of_iterations(
     early, late = np.mean(points, axis=0)
     assert late < bound
     assert 0.4 < late / early < 2.5
+
+
+# Batches, threads, resuming
+
+
+def bits(solver: SampledSolver) -> list[bytes]:
+    return [table.tobytes() for pair in solver.tables.values() for table in pair]
+
+
+@pytest.mark.parametrize("name", SAMPLED_RULES)
+def test_iterations_do_not_depend_on_how_they_are_batched(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = game_tree(LEDUC, leduc_maps("mixed"))
+    whole = make(tree, name, discount_every=7)
+    whole.run(30)
+    monkeypatch.setattr(sampled, "BATCH_DEALS", 8)
+    parts = make(tree, name, discount_every=7)
+    for stretch in (1, 2, 13, 14):
+        parts.run(stretch)
+    assert bits(parts) == bits(whole)
+    assert bits(make(tree, name, seed=6)) != bits(whole)
+
+
+@pytest.mark.parametrize("options", [{}, {"regret_floor": -0.1}, {"prune_below": -0.5}])
+@pytest.mark.parametrize("name", ["cs", "external"])
+def test_any_number_of_threads_gathers_the_same_bits(name: str, options: dict[str, float]) -> None:
+    tree = game_tree(LEDUC, leduc_maps("rank"))
+    alone = make(tree, name, deals=23, **options)
+    alone.run(5)
+    for threads in (2, 7):
+        together = make(tree, name, threads=threads, deals=23, **options)
+        assert together.num_threads == threads
+        together.run(5)
+        assert bits(together) == bits(alone)
+
+
+def test_a_journal_grows_where_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = PublicTree.of(LEDUC)
+    roomy = make(tree, "cs", deals=5)
+    roomy.run(4)
+    monkeypatch.setattr(deal_walk, "FIRST_JOURNAL", 4)
+    for threads in (1, 2):
+        short = make(tree, "cs", threads=threads, deals=5)
+        short.run(4)
+        assert bits(short) == bits(roomy)
+
+
+@pytest.mark.skipif(WITHOUT_JIT, reason="many iterations")
+def test_shared_tables_are_learnt_by_several_threads() -> None:
+    solver = make(PublicTree.of(LEDUC), "external", threads=3, shared=True)
+    solver.run(60_000)
+    assert solver.num_threads == 3
+    assert solver.num_visits > 60_000
+    assert solver.measure().exploitability.chips < 0.15
+    alone, plain = make(PublicTree.of(LEDUC), "external", shared=True), make(PublicTree.of(LEDUC), "external")
+    for one in (alone, plain):
+        one.run(50)
+    assert bits(alone) == bits(plain)
+
+
+@pytest.mark.parametrize("name", SAMPLED_RULES)
+def test_resumed_run_ends_with_the_same_bits(tmp_path: Path, name: str) -> None:
+    options = {"deals": 2, "discount_every": 25, "regret_power": 0.5, "regret_floor": -1000.0}
+    straight = errai.solve(LEDUC, name, 60, seed=4, options=options)
+    errai.solve(LEDUC, name, 40, seed=4, options=options, out=tmp_path / "run")
+    resumed = errai.solve(LEDUC, name, 60, seed=4, options=options, out=tmp_path / "run", resume=True)
+    for mine, other in ((resumed.average, straight.average), (resumed.current, straight.current)):
+        for table, expected in zip(mine.tables, other.tables, strict=True):
+            assert np.array_equal(table, expected)
+    text = (tmp_path / "run" / "run.toml").read_text()
+    assert "deals = 2" in text
+    assert "prune_below = -inf" in text
+    job = prepare_resumed(tmp_path / "run", StopRule(70))
+    assert isinstance(job.solver, SampledSolver)
+    assert job.solver.rule == configured_rule(name, options=options)
+    assert job.solver.seed == 4
+    job.close()
+    with pytest.raises(UsageError, match="deals '2', not '3'"):
+        errai.solve(
+            LEDUC, name, 60, seed=4, options={**options, "deals": 3}, out=tmp_path / "run", resume=True
+        )
+
+
+def test_seed_decides() -> None:
+    runs = [errai.solve(KUHN, "external", 50, seed=seed).current.tables[0] for seed in (1, 1, 2)]
+    assert np.array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0], runs[2])
+
+
+# Options
+
+
+def test_weights_and_discounts_of_iterations() -> None:
+    rule = SampledRule(sampling="external", regret_power=1.0, average_power=2.0, delay=2)
+    assert rule.weights(1, 5).tolist() == [[1, 0], [2, 0], [3, 1], [4, 4]]
+    rule = SampledRule(sampling="external", discount=(1.5, 0.0, 2.0), discount_every=10)
+    assert rule.discounts(15) is None
+    assert rule.discounts(20) == (2**1.5 / (2**1.5 + 1), 0.5, (2 / 3) ** 2)
+    solver = make(PublicTree.of(KUHN), "external", discount=(1.5, 0.0, 2.0), discount_every=10)
+    plain = make(PublicTree.of(KUHN), "external")
+    for one in (solver, plain):
+        one.run(9)
+    assert bits(solver) == bits(plain)
+    for one in (solver, plain):
+        one.run(1)
+    for q in (0, 1):
+        regrets = plain.regrets[q]
+        assert np.array_equal(solver.regrets[q], np.where(regrets > 0, regrets * 0.5, regrets * 0.5))
+        assert np.array_equal(solver.averages[q], plain.averages[q] * 0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("external", {"deals": 0}, "the deals of an iteration must be 1 or more, not 0"),
+        (
+            "external",
+            {"deals": 2, "shared": True},
+            "shared tables change with every deal: they need deals = 1",
+        ),
+        ("external", {"regret_power": -1.0}, "finite and 0 or more, not -1.0"),
+        ("external", {"discount_every": -1}, "iterations of a period must be 0 or more, not -1"),
+        ("external", {"discount": (1.0, 1.0, -1.0)}, "gamma of the discount must be 0 or more, not -1.0"),
+        ("external", {"regret_floor": 1.0}, "the floor of regrets must be 0 or less, not 1.0"),
+        ("external", {"prune_below": 1.0}, "0 or less and not below the floor, not 1.0"),
+        ("external", {"prune_below": -5.0, "regret_floor": -1.0}, "not below the floor, not -5.0"),
+        ("external", {"prune_probability": 1.0}, "from 0 to below 1, not 1.0"),
+        ("outcome", {"prune_below": -1.0}, "there is nothing to prune"),
+        ("outcome", {"exploration": 0.0}, "above 0 and at most 1, not 0.0"),
+        ("outcome", {"colour": 1}, "'outcome' has no option 'colour': expected average_power, deals, "),
+        ("cfr+", {"deals": 2}, "'cfr\\+' has no option 'deals': expected alternating, delay"),
+    ],
+)
+def test_bad_options(name: str, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        errai.solve(KUHN, name, 10, options=options)
+
+
+def test_what_sampling_cannot_do() -> None:
+    with pytest.raises(UsageError, match="'external' learns for one player at a time"):
+        errai.solve(KUHN, "external", 10, alternating=False)
+    with pytest.raises(UsageError, match="'external' samples deals, and here the whole tree is walked"):
+        Solver(PublicTree.of(KUHN), configured_rule("external"))
+
+
+@pytest.mark.parametrize("name", SAMPLED_RULES)
+def test_bluff(name: str) -> None:
+    """A round of Bluff with one die each: 36 pairs of rolls, two rounds of bidding."""
+    number = 30 if WITHOUT_JIT else {"cs": 20_000, "external": 50_000, "outcome": 500_000}[name]
+    run = errai.solve("bluff-1-1", name, number, seed=2, measure_every=number)
+    assert WITHOUT_JIT or run.measurements[1, 1][-1].exploitability.chips < 0.1
+
+
+def test_dice_are_rolled_as_likely_as_they_fall() -> None:
+    game = errai.load_game("bluff-2-1")
+    assert isinstance(game, BluffRules)
+    tree = PublicTree.of_bluff(game, (2, 1))
+    source = DiceDeals(tree, (2, 1))
+    number = 500 if WITHOUT_JIT else 50_000
+    batch = source.batch(number)
+    source.fill(batch, 1, 0, 2)
+    first, second = (batch.by_round()[:, q, 0, _deals.FIRST] for q in (0, 1))
+    assert tree.weights is not None
+    for rolled, weights in zip((first, second), tree.weights, strict=True):
+        counts, expected = np.bincount(rolled, minlength=len(weights)), weights / weights.sum() * number
+        assert ((counts - expected) ** 2 / expected).sum() < len(weights) + 6 * math.sqrt(2 * len(weights))
+    for i in range(20):
+        dice = [*rolls(2)[first[i]], *rolls(1)[second[i]]]
+        for bid in range(batch.outcomes.shape[1]):
+            matching = sum(die in (bid % 6, STAR) for die in dice)
+            holds = matching >= bid // 6 + 1
+            assert batch.outcomes[i, bid] == (_deals.FIRST_WINS if holds else _deals.SECOND_WINS)
+
+
+# Games whose hands do not fit into memory
+
+
+def leduc_by_function() -> FunctionAbstraction:
+    return errai.abstraction_from_function(
+        "leduc", lambda hand, board, r: int(hand[0] == board[0]) if board else int(hand[0] == "K")
+    )
+
+
+@pytest.mark.parametrize("name", SAMPLED_RULES)
+def test_tables_of_buckets_alone_are_those_with_all_cells(name: str) -> None:
+    """The same abstraction, with the hands of the game in memory and without them."""
+    abstraction = leduc_by_function()
+    tree = PublicTree.of(LEDUC)
+    rule = configured_rule(name)
+    assert isinstance(rule, SampledRule)
+    without = SampledSolver(tree, rule, np.float64, seed=5, abstractions=(abstraction, abstraction))
+    with_cells = make(tree.abstracted_by(abstraction), name)
+    assert without.layout.num_slots == with_cells.layout.num_slots
+    for solver in (without, with_cells):
+        solver.run(40)
+    assert bits(without) == bits(with_cells)
+    for player in (0, 1):
+        for slot in range(0, without.layout.num_slots[player], 5):
+            told = with_cells.describe_slot(player, slot)
+            assert without.describe_slot(player, slot) == re.sub(r" board \d+,", "", told)
+    with pytest.raises(UsageError, match="a measurer must say how to measure"):
+        without.measure()
+    with pytest.raises(UsageError, match="bucket_strategy gives its strategy"):
+        without.strategy()
+    without.measurer = lambda solver, current: with_cells.measure(current).exploitability
+    assert without.measure().exploitability == with_cells.measure().exploitability
+
+
+def test_shards_of_buckets_cover_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    abstraction = leduc_by_function()
+    layout = bucket_layout(PublicTree.of(LEDUC).walk, Deals(LEDUC), (abstraction, abstraction))
+    monkeypatch.setattr(buckets_module, "SHARD_SLOTS", 10)
+    for player, begin in enumerate(layout.shard_begin):
+        assert begin[0] == 0
+        assert begin[-1] == layout.num_slots[player]
+        assert (np.diff(begin) > 0).all()
+        assert np.diff(begin).max() <= 10
+        assert set(layout.begin[player]) <= set(begin.tolist())
+
+
+@pytest.mark.slow
+def test_rhode_island_falls_with_the_root_of_iterations() -> None:
+    tree = PublicTree.of("rhode-island")
+    for name in ("cs", "external"):
+        solver = make(tree, name, dtype=np.float32)
+        scaled = []
+        for iterations in (1_000_000, 4_000_000, 16_000_000):
+            solver.run(iterations - solver.iteration)
+            scaled.append(solver.measure().exploitability.chips * math.sqrt(iterations))
+        assert max(scaled) / min(scaled) < 2
