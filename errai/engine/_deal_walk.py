@@ -24,20 +24,26 @@ from errai.kernels import kernel
 U = np.uint64
 
 KIND, PLAYER, CHILD, ACTIONS, SLOT, ROUND = range(6)
-"""Columns of `DealTree.nodes`. A leaf has the number of its payoffs for SLOT and of its outcome for CHILD."""
+"""Columns of `DealTree.nodes`, of which there are NODE_WIDTH. ROUND is where the rows of who acts, in the
+node's round, stand in those of a deal. A leaf has for CHILD the number of its outcome, and for SLOT where its
+payoffs begin."""
+
+NODE_WIDTH = 8
 
 DECISION, CHANCE = 0, 1
 
 CHANCE_SAMPLING, EXTERNAL, OUTCOME = range(3)
 
 FRAME_CHILD, FRAME_ACTIONS, FRAME_ACTION, FRAME_PLACE, FRAME_STRIDE, FRAME_OWN = range(6)
-"""Columns of the stack's whole numbers."""
+"""Columns of the stack's whole numbers, of which there are FRAME_WIDTH."""
 
-WEIGHT, REACH, VALUE, ACTION_CHANCE = range(4)
+FRAME_WIDTH = 8
+
+WEIGHT, REACH, OFTEN, VALUE, ACTION_CHANCE = range(5)
 """Columns of the stack's floats; then come, for each action, what is played, its value, and whether its
 regret is so low that it is left out now and then."""
 
-NUM_FLOATS = 4
+NUM_FLOATS = 5
 
 IS_FULL = -1
 """Stands for the length of a journal that has no room left."""
@@ -65,22 +71,23 @@ def match_regrets(
     place,  # IN   uint64  of the first action
     stride,  # IN   uint64
     num_actions,  # IN   uint64
-    played,  # OUT  float64[num_actions or more]
+    floats,  # OUT  float64[...]
+    begin,  # IN   uint64  where to write
 ):
     """Write what is played, in proportion to positive regrets; return whether any is positive."""
     total = 0.0
     for a in range(num_actions):
         x = np.float64(table[place + a * stride])
         x = x if x > 0.0 else 0.0
-        played[a] = x
+        floats[begin + a] = x
         total += x
     if total > 0.0:
         factor = 1.0 / total
         for a in range(num_actions):
-            played[a] *= factor
+            floats[begin + a] *= factor
         return True
     for a in range(num_actions):
-        played[a] = 1.0 / num_actions
+        floats[begin + a] = 1.0 / np.float64(num_actions)
     return False
 
 
@@ -91,11 +98,10 @@ def walk_deal(
     key,  # IN   uint64  of the deal
     regret_weight,  # IN   float64  of this iteration
     average_weight,  # IN   float64
-    nodes,  # IN   int32[N, 6]
-    payoffs,  # IN   float64[2, L, 3]
-    rows,  # IN   int64[D, 2, R, 4]
-    outcomes,  # IN   int8[D, K]
-    deal,  # IN   uint64  which deal
+    nodes,  # IN   int32[N * NODE_WIDTH]
+    payoffs,  # IN   float64[L * 3]  of the walked player
+    rows,  # IN   int64[2 * R * 4]  of the deal
+    outcomes,  # IN   int8[K]  of the deal
     own,  # INOUT float[slots]  regrets of the walked player
     other,  # IN   float[slots]  regrets of the opponent
     average,  # INOUT float[slots]  of the walked player in chance sampling, else of the opponent
@@ -103,56 +109,54 @@ def walk_deal(
     slots,  # OUT  int64[J]  journal: the slot of a regret, or ~slot of an average
     gains,  # OUT  float64[J]
     length,  # IN   int64  of the journal
-    frames,  # TMP  int64[depth, 6]
-    floats,  # TMP  float64[depth, NUM_FLOATS + 3 * actions]
+    frames,  # TMP  int64[depth * FRAME_WIDTH]
+    floats,  # TMP  float64[depth * width]
+    room,  # IN   uint64  most actions of a decision; the width is NUM_FLOATS + 3 * room
 ):
     """Walk one deal for a player; return the journal's length, or IS_FULL, and the decisions visited."""
     number = own.dtype.type
+    one = U(1)
     sampling, floor = settings.sampling, number(settings.regret_floor)
     has_floor = settings.regret_floor > -np.inf
-    room = U((floats.shape[1] - NUM_FLOATS) // 3)
-    played_at = U(NUM_FLOATS)
-    value_at, low_at = played_at + room, played_at + U(2) * room
+    node_width, frame_width, width = U(NODE_WIDTH), U(FRAME_WIDTH), U(NUM_FLOATS) + U(3) * room
     prunes = settings.prune_below > -np.inf
     counter = CHOICES
     explores = True
     if prunes:
         explores = draw_unit(key, counter) >= settings.prune_probability
-        counter += U(1)
-    depth, visits, node = 0, 0, np.int64(0)
+        counter += one
+    # What gains below an action of low regret are multiplied by: once, however many of them are on the way.
+    often = 1.0 / (1.0 - settings.prune_probability)
+    depth, visits, node = U(0), 0, U(0)
     weight, reach, value = 1.0, 1.0, 0.0
-    one = U(1)
     while True:
         # Down to a leaf.
         while True:
-            at = U(node)
-            kind = nodes[at, KIND]
+            at = node * node_width
+            kind = nodes[at + U(KIND)]
             if kind == CHANCE:
-                node = np.int64(nodes[at, CHILD])
+                node = U(nodes[at + U(CHILD)])
                 continue
             if kind != DECISION:
-                value = payoffs[player, U(nodes[at, SLOT]), U(outcomes[deal, U(nodes[at, CHILD])])]
+                value = payoffs[U(nodes[at + U(SLOT)]) + U(outcomes[U(nodes[at + U(CHILD)])])]
                 break
             if weight == 0.0 and reach == 0.0:
                 value = 0.0  # nothing below is gained, averaged, or counted in a value above
                 break
             visits += 1
-            who, r = U(nodes[at, PLAYER]), U(nodes[at, ROUND])
-            num_actions = U(nodes[at, ACTIONS])
-            child = np.int64(nodes[at, CHILD])
-            place = U(
-                rows[deal, who, r, FIRST]
-                + nodes[at, SLOT] * rows[deal, who, r, ROWS]
-                + rows[deal, who, r, TIMES] * np.int64(num_actions)
+            num_actions = U(nodes[at + U(ACTIONS)])
+            child = U(nodes[at + U(CHILD)])
+            row = U(nodes[at + U(ROUND)])
+            stride = U(rows[row + U(STRIDE)])
+            place = (
+                U(rows[row + U(FIRST)])
+                + U(nodes[at + U(SLOT)]) * U(rows[row + U(ROWS)])
+                + U(rows[row + U(TIMES)]) * num_actions
             )
-            stride = U(rows[deal, who, r, STRIDE])
-            is_own = np.int64(who) == player
-            d = U(depth)
-            here = floats[d]
-            if is_own:
-                has_positive = match_regrets(own, place, stride, num_actions, here[played_at:])
-            else:
-                has_positive = match_regrets(other, place, stride, num_actions, here[played_at:])
+            is_own = nodes[at + U(PLAYER)] == player
+            here = depth * width
+            played = here + U(NUM_FLOATS)
+            has_positive = match_regrets(own if is_own else other, place, stride, num_actions, floats, played)
             if not is_own and sampling != CHANCE_SAMPLING:
                 counts = weight * average_weight
                 if counts != 0.0:
@@ -161,124 +165,135 @@ def walk_deal(
                             return IS_FULL, visits
                         for a in range(num_actions):
                             slots[U(length)] = ~np.int64(place + a * stride)
-                            gains[U(length)] = counts * here[played_at + a]
+                            gains[U(length)] = counts * floats[played + a]
                             length += 1
                     else:
                         for a in range(num_actions):
-                            average[place + a * stride] += number(counts * here[played_at + a])
+                            average[place + a * stride] += number(counts * floats[played + a])
                 drawn = draw_unit(key, counter)
                 counter += one
                 a, last = U(0), num_actions - one
-                while a < last and drawn >= here[played_at + a]:
-                    drawn -= here[played_at + a]
+                while a < last and drawn >= floats[played + a]:
+                    drawn -= floats[played + a]
                     a += one
                 # Rounding may leave a rest for an action that is never played.
-                while here[played_at + a] == 0.0:
+                while floats[played + a] == 0.0:
                     a -= one
-                node = child + np.int64(a)
+                node = child + a
                 continue
-            here[WEIGHT], here[REACH], here[VALUE] = weight, reach, 0.0
-            frames[d, FRAME_CHILD], frames[d, FRAME_ACTIONS] = child, np.int64(num_actions)
-            frames[d, FRAME_PLACE], frames[d, FRAME_STRIDE] = np.int64(place), np.int64(stride)
-            frames[d, FRAME_OWN] = 1 if is_own else 0
-            depth += 1
+            frame = depth * frame_width
+            floats[here + U(WEIGHT)] = weight
+            floats[here + U(REACH)] = reach
+            floats[here + U(OFTEN)] = often
+            floats[here + U(VALUE)] = 0.0
+            frames[frame + U(FRAME_CHILD)] = np.int64(child)
+            frames[frame + U(FRAME_ACTIONS)] = np.int64(num_actions)
+            frames[frame + U(FRAME_PLACE)] = np.int64(place)
+            frames[frame + U(FRAME_STRIDE)] = np.int64(stride)
+            frames[frame + U(FRAME_OWN)] = 1 if is_own else 0
+            depth += one
             if sampling == OUTCOME:
                 even = settings.exploration / np.float64(num_actions)
                 drawn = draw_unit(key, counter)
                 counter += one
                 a, last = U(0), num_actions - one
-                chance = even + (1.0 - settings.exploration) * here[played_at]
+                chance = even + (1.0 - settings.exploration) * floats[played]
                 while a < last and drawn >= chance:
                     drawn -= chance
                     a += one
-                    chance = even + (1.0 - settings.exploration) * here[played_at + a]
-                frames[d, FRAME_ACTION] = np.int64(a)
-                here[ACTION_CHANCE] = chance
+                    chance = even + (1.0 - settings.exploration) * floats[played + a]
+                frames[frame + U(FRAME_ACTION)] = np.int64(a)
+                floats[here + U(ACTION_CHANCE)] = chance
                 for b in range(num_actions):
-                    here[value_at + b] = 0.0
+                    floats[played + room + b] = 0.0
                 weight /= chance
-                node = child + np.int64(a)
+                node = child + a
                 continue
-            if prunes:
-                for a in range(num_actions):
-                    is_low = is_own and has_positive and own[place + a * stride] < settings.prune_below
-                    here[low_at + a] = 1.0 if is_low else 0.0
             a = U(0)
-            if prunes and not explores:
-                while here[low_at + a] > 0.0:
-                    a += one  # some regret is positive
-            frames[d, FRAME_ACTION] = np.int64(a)
-            node = child + np.int64(a)
+            if prunes:
+                low = played + U(2) * room
+                for b in range(num_actions):
+                    is_low = is_own and has_positive and own[place + b * stride] < settings.prune_below
+                    floats[low + b] = 1.0 if is_low else 0.0
+                if not explores:
+                    while floats[low + a] > 0.0:
+                        a += one  # some regret is positive
+                if floats[low + a] > 0.0:
+                    weight *= often
+                    often = 1.0
+            frames[frame + U(FRAME_ACTION)] = np.int64(a)
+            node = child + a
             if is_own:
-                reach *= here[played_at + a]
-                if prunes and here[low_at + a] > 0.0:
-                    weight /= 1.0 - settings.prune_probability
+                reach *= floats[played + a]
             else:
-                weight *= here[played_at + a]
+                weight *= floats[played + a]
         # Up until an action is left to be walked.
         goes_down = False
         while depth > 0 and not goes_down:
-            d = U(depth - 1)
-            here = floats[d]
-            a, num_actions = U(frames[d, FRAME_ACTION]), U(frames[d, FRAME_ACTIONS])
-            is_own = frames[d, FRAME_OWN] == 1
+            frame, here = (depth - one) * frame_width, (depth - one) * width
+            played = here + U(NUM_FLOATS)
+            values, low = played + room, played + U(2) * room
+            a, num_actions = U(frames[frame + U(FRAME_ACTION)]), U(frames[frame + U(FRAME_ACTIONS)])
+            is_own = frames[frame + U(FRAME_OWN)] == 1
             if sampling == OUTCOME:
-                value /= here[ACTION_CHANCE]
-                here[value_at + a] = value
-                here[VALUE] = here[played_at + a] * value
-                a = num_actions
+                value /= floats[here + U(ACTION_CHANCE)]
+                floats[values + a] = value
+                value *= floats[played + a]
             else:
-                here[value_at + a] = value
-                here[VALUE] += here[played_at + a] * value
+                floats[values + a] = value
+                value = floats[here + U(VALUE)] + floats[played + a] * value
                 a += one
                 if prunes and not explores:
-                    while a < num_actions and here[low_at + a] > 0.0:
+                    while a < num_actions and floats[low + a] > 0.0:
                         a += one
-            if a < num_actions:
-                frames[d, FRAME_ACTION] = np.int64(a)
-                node = frames[d, FRAME_CHILD] + np.int64(a)
-                weight, reach = here[WEIGHT], here[REACH]
-                if is_own:
-                    reach *= here[played_at + a]
-                    if prunes and here[low_at + a] > 0.0:
-                        weight /= 1.0 - settings.prune_probability
-                else:
-                    weight *= here[played_at + a]
-                goes_down = True
-                continue
-            value = here[VALUE]
-            depth -= 1
+                if a < num_actions:
+                    floats[here + U(VALUE)] = value
+                    frames[frame + U(FRAME_ACTION)] = np.int64(a)
+                    node = U(frames[frame + U(FRAME_CHILD)]) + a
+                    weight, reach = floats[here + U(WEIGHT)], floats[here + U(REACH)]
+                    often = floats[here + U(OFTEN)]
+                    if is_own:
+                        reach *= floats[played + a]
+                        if prunes and floats[low + a] > 0.0:
+                            weight *= often
+                            often = 1.0
+                    else:
+                        weight *= floats[played + a]
+                    goes_down = True
+                    continue
+            depth -= one
             if not is_own:
                 continue
-            place, stride = U(frames[d, FRAME_PLACE]), U(frames[d, FRAME_STRIDE])
-            counts = here[WEIGHT] * regret_weight
+            place, stride = U(frames[frame + U(FRAME_PLACE)]), U(frames[frame + U(FRAME_STRIDE)])
+            counts = floats[here + U(WEIGHT)] * regret_weight
             if gathers and length + 2 * np.int64(num_actions) > len(slots):
                 return IS_FULL, visits
             if counts != 0.0:
                 for b in range(num_actions):
-                    gain = counts * (here[value_at + b] - value)
-                    if prunes and here[low_at + b] > 0.0:
+                    gain = counts * (floats[values + b] - value)
+                    if prunes and floats[low + b] > 0.0:
                         if not explores:
                             continue
-                        gain /= 1.0 - settings.prune_probability
+                        gain *= floats[here + U(OFTEN)]
+                    k = place + b * stride
                     if gathers:
-                        slots[U(length)] = np.int64(place + b * stride)
+                        slots[U(length)] = np.int64(k)
                         gains[U(length)] = gain
                         length += 1
                     else:
-                        k = place + b * stride
                         new = own[k] + number(gain)
                         own[k] = floor if has_floor and new < floor else new
-            counts = here[REACH] * average_weight
+            counts = floats[here + U(REACH)] * average_weight
             if sampling == CHANCE_SAMPLING and counts != 0.0:
                 for b in range(num_actions):
-                    gain = counts * here[played_at + b]
+                    gain = counts * floats[played + b]
+                    k = place + b * stride
                     if gathers:
-                        slots[U(length)] = ~np.int64(place + b * stride)
+                        slots[U(length)] = ~np.int64(k)
                         gains[U(length)] = gain
                         length += 1
                     else:
-                        average[place + b * stride] += number(gain)
+                        average[k] += number(gain)
         if not goes_down:
             return length, visits
 
@@ -345,10 +360,9 @@ def walk_deals(
             weights[0],
             weights[1],
             tree.nodes,
-            tree.payoffs,
-            batch.rows,
-            batch.outcomes,
-            U(deal),
+            tree.payoffs[player],
+            batch.rows[deal],
+            batch.outcomes[deal],
             regret[player],
             regret[1 - player],
             average[averaged],
@@ -358,6 +372,7 @@ def walk_deals(
             length,
             frames,
             floats,
+            U(tree.room),
         )
         if found == IS_FULL:
             return deal, length, total
@@ -400,10 +415,9 @@ def learn(
                     weights[i, 0],
                     weights[i, 1],
                     tree.nodes,
-                    tree.payoffs,
-                    batch.rows,
-                    batch.outcomes,
-                    U(deal),
+                    tree.payoffs[player],
+                    batch.rows[deal],
+                    batch.outcomes[deal],
                     regret[player],
                     regret[1 - player],
                     average[averaged],
@@ -413,6 +427,7 @@ def learn(
                     length,
                     frames,
                     floats,
+                    U(tree.room),
                 )
                 if found == IS_FULL:
                     position[0], position[1], position[2], position[3] = i, player, lane, length

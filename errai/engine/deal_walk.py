@@ -48,15 +48,18 @@ class DealArrays(NamedTuple):
     """What the kernel knows of the betting.
 
     Attributes:
-        nodes: int32[N, 6] kind, who acts, first child, number of actions, first slot, round; at a leaf, the
-            outcome that it looks at for the first child and the number of its payoffs for the slot.
-        payoffs: float64[2, L, 3] what each player gets at a leaf if the first player wins, at a tie, and if
+        nodes: int32[N * 8] for each node: kind, who acts, first child, number of actions, first slot, where
+            the rows of who acts stand among those of a deal; at a leaf, the outcome that it looks at for the
+            first child, and where its payoffs begin for the slot.
+        payoffs: float64[2, L * 3] what each player gets at a leaf if the first player wins, at a tie, and if
             the second wins; the same three times after a fold. At a challenge: if the bid holds, unused, and
             if it does not.
+        room: most actions of a decision.
     """
 
     nodes: npt.NDArray[np.int32]
     payoffs: npt.NDArray[np.float64]
+    room: int
 
 
 class DealTree(NamedTuple):
@@ -65,28 +68,26 @@ class DealTree(NamedTuple):
     Attributes:
         arrays: for the kernel.
         max_depth: most decisions on the way to a leaf.
-        max_actions: most actions of a decision.
     """
 
     arrays: DealArrays
     max_depth: int
-    max_actions: int
 
 
 def deal_tree(betting: BettingTree, walk: WalkTree) -> DealTree:
     """Derive the scalar walk's view of a betting tree; payoffs are those of the walk's leaves."""
     kind = betting.kind
-    nodes = np.zeros((betting.num_nodes, 6), dtype=np.int32)
+    nodes = np.zeros((betting.num_nodes, kernels.NODE_WIDTH), dtype=np.int32)
     nodes[:, kernels.KIND] = kind
     nodes[:, kernels.PLAYER] = betting.player
     nodes[:, kernels.CHILD] = betting.first_child
     nodes[:, kernels.ACTIONS] = betting.num_children
     nodes[:, kernels.SLOT] = walk.slot
-    nodes[:, kernels.ROUND] = betting.round
+    nodes[:, kernels.ROUND] = 4 * (betting.player.astype(np.int32) * betting.num_rounds + betting.round)
     leaves = np.flatnonzero((kind != DECISION) & (kind != CHANCE))
     leaf_of = np.full(betting.num_nodes, -1, dtype=np.int32)
     leaf_of[leaves] = np.arange(len(leaves))
-    nodes[leaves, kernels.SLOT] = leaf_of[leaves]
+    nodes[leaves, kernels.SLOT] = 3 * leaf_of[leaves]
     nodes[leaves, kernels.CHILD] = 0
     payoffs = np.zeros((2, len(leaves), 3))
     plan = walk.plan
@@ -107,8 +108,8 @@ def deal_tree(betting: BettingTree, walk: WalkTree) -> DealTree:
         payoffs[q, leaf_of[plan.leaves[first:last, 2]]] = plan.leaf_chips[first:last, 1:2]
     depth = np.empty(betting.num_nodes, dtype=np.int32)
     max_depth = kernels.count_depth(betting.parent, kind, depth)
-    arrays = DealArrays(nodes, payoffs)
-    return DealTree(arrays, max(1, int(max_depth)), max(1, int(betting.num_children.max())))
+    arrays = DealArrays(nodes.ravel(), payoffs.reshape(2, -1), int(betting.num_children.max()))
+    return DealTree(arrays, int(max_depth))
 
 
 class DealWalk:
@@ -123,9 +124,8 @@ class DealWalk:
     def __init__(self, tree: DealTree, settings: Settings) -> None:
         self.tree, self.settings = tree, settings
         self.visits = 0
-        self._frames = np.zeros((tree.max_depth + 1, 6), dtype=np.int64)
-        width = kernels.NUM_FLOATS + 3 * tree.max_actions
-        self._floats = np.zeros((tree.max_depth + 1, width))
+        self._frames = np.zeros((tree.max_depth + 1) * kernels.FRAME_WIDTH, dtype=np.int64)
+        self._floats = np.zeros((tree.max_depth + 1) * (kernels.NUM_FLOATS + 3 * tree.arrays.room))
         self._slots = np.zeros(FIRST_JOURNAL, dtype=np.int64)
         self._gains = np.zeros(FIRST_JOURNAL)
         self._length = 0

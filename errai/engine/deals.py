@@ -41,7 +41,7 @@ class DealBatch(NamedTuple):
     """Some deals, iteration by iteration.
 
     Attributes:
-        rows: int64[N, 2, R, 4] where each player's slots are in each round, see `_deals.FIRST`.
+        rows: int64[N, 2 * R * 4] where each player's slots are in each round, see `_deals.FIRST`.
         outcomes: int8[N, K] what showdowns come to, `FIRST_WINS`, `TIE` or `SECOND_WINS`; one with cards, in
             Bluff one for each bid.
         keys: uint64[N] of the random numbers of each deal.
@@ -50,6 +50,10 @@ class DealBatch(NamedTuple):
     rows: npt.NDArray[np.int64]
     outcomes: npt.NDArray[np.int8]
     keys: npt.NDArray[np.uint64]
+
+    def by_round(self) -> npt.NDArray[np.int64]:
+        """Return a view of `rows` as int64[N, 2, R, 4]."""
+        return self.rows.reshape(len(self.rows), 2, -1, 4)
 
     def part(self, first: int, last: int) -> "DealBatch":
         """Return a view of some of the deals."""
@@ -198,7 +202,7 @@ class _CardDeals:
     def batch(self, num_deals: int) -> DealBatch:
         """Allocate a batch."""
         return DealBatch(
-            np.zeros((num_deals, 2, self.rules.num_rounds, 4), dtype=np.int64),
+            np.zeros((num_deals, 2 * self.rules.num_rounds * 4), dtype=np.int64),
             np.zeros((num_deals, 1), dtype=np.int8),
             np.zeros(num_deals, dtype=np.uint64),
         )
@@ -239,7 +243,7 @@ class CellDeals(_CardDeals):
             layout.bucketed,
             layout.begin,
             layout.rows,
-            batch.rows,
+            batch.by_round(),
             batch.outcomes,
         )
 
@@ -279,7 +283,7 @@ class BucketDeals(_CardDeals):
             )
             abstraction = self._abstractions[q]
             for r in range(rules.num_rounds):
-                rows = batch.rows[:, q, r]
+                rows = batch.by_round()[:, q, r]
                 rows[:, kernels.ROWS] = layout.rows[q, r]
                 if layout.bucketed[q, r]:
                     assert abstraction is not None
@@ -321,7 +325,7 @@ class DiceDeals:
     def batch(self, num_deals: int) -> DealBatch:
         """Allocate a batch."""
         return DealBatch(
-            np.zeros((num_deals, *self._begin.shape, 4), dtype=np.int64),
+            np.zeros((num_deals, self._begin.size * 4), dtype=np.int64),
             np.zeros((num_deals, self._num_bids), dtype=np.int8),
             np.zeros(num_deals, dtype=np.uint64),
         )
@@ -337,6 +341,6 @@ class DiceDeals:
             self._begin,
             self._rows,
             batch.keys,
-            batch.rows,
+            batch.by_round(),
             batch.outcomes,
         )
