@@ -59,6 +59,13 @@ BAD = [
     (["exploit", "half", "--threads", "-2"], "--threads must be 1 or more, not -2."),
     ([*RIVER, "--threads", "5000"], "--threads must be between 1 and 1,024, not 5000."),
     (["abstract", "features", "leduc", "--threads", "two"], "--threads must be a whole number, not 'two'."),
+    (["exploit", "half", "--game", "leduc", "--flops", "0"], "--flops must be 2 or more, not 0."),
+    (["exploit", "half", "--game", "leduc", "--flops", "1"], "--flops must be 2 or more, not 1."),
+    (
+        ["exploit", "half", "--game", "leduc", "--flops", "1000001"],
+        "--flops must be between 2 and 1,000,000, not 1000001.",
+    ),
+    (["exploit", "half", "--game", "kuhn", "--flops", "9"], "'kuhn' has no sub-games"),
     (["solve", "leduc", "--iterations", "0"], "--iterations must be 1 or more, not 0."),
     (
         ["reproduce", "cepheus-figure-2a", "--iterations", "1" + 13 * "0"],
@@ -199,7 +206,8 @@ BAD = [
     (
         ["reproduce", "table-9"],
         "unknown figure 'table-9': expected one of cepheus-figure-1a, cepheus-figure-1b, cepheus-figure-2a, "
-        "cepheus-figure-2b, thesis-figure-4.4, thesis-figure-4.5.",
+        "cepheus-figure-2b, sampled-exploitability, sampled-exploitability-3-1, thesis-figure-4.4, "
+        "thesis-figure-4.5.",
     ),
     # Cards and ranges
     (["equity", "AsAx", "KsKh"], "'AsAx'"),

@@ -39,6 +39,7 @@ COMMANDS = [
     ["solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--iterations", "3"],
     ["exploit", "run"],
     ["exploit", "half", "--game", "leduc", "--estimate"],
+    ["exploit", "half", "--game", "leduc", "--flops", "4"],
     [*SPOT, "--iterations", "3"],
     ["equity", "AsAh", "KsKh", "--board", "2c7d9h4s3c"],
     ["reproduce", "cepheus-figure-1b", "--iterations", "2"],

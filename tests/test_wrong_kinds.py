@@ -99,7 +99,7 @@ def test_a_strategy_of_dice_is_measured_or_refused(name: str) -> None:
 
 def test_a_run_is_told_where_its_strategy_is() -> None:
     with pytest.raises(UsageError, match=r"expected a strategy, not <?Run.*: its 'strategy' is one"):
-        errai.exploitability(RUN)  # type: ignore[arg-type]
+        errai.exploitability(RUN)  # type: ignore[call-overload]
 
 
 BASE = errai.abstraction_from_function("leduc", lambda hand, board, r: 0, "one")

@@ -17,7 +17,10 @@ exactly. Two estimates have it between them:
 
 Intervals are of 95%, by Student's t with one degree of freedom less than there are draws. The standard error
 of the maximum is the jackknife's over draws (Efron and Stein 1981). That of what is fixed before the flop is
-the usual one of a mean, and the cross-validated figure takes it as if what was chosen were fixed.
+the usual one of a mean, and the cross-validated figure takes it as if what was chosen were fixed. Either is
+an interval of what its estimate is on average over samples, which is not the exact figure. Bounds from the
+low end of the latter to the high end of the former have room for both biases; docs/findings.md says how often
+they held it.
 """
 
 from dataclasses import dataclass
@@ -79,8 +82,9 @@ class FlopSample:
 
     def means(self, draws: npt.NDArray[np.int64]) -> Pair:
         """Return the mean over some draws of the values before the deal."""
-        counts = np.bincount(draws, minlength=len(self.own))
-        first, second = (counts @ values / len(draws) for values in self.values)
+        found, counts = np.unique(draws, return_counts=True)
+        shares = counts / len(draws)
+        first, second = (shares @ values[found] for values in self.values)
         return first, second
 
     def own_values(self) -> Values:

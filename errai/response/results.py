@@ -86,7 +86,8 @@ class CrossValidated(_Sampled):
 
     Attributes:
         best_response_values: [position] chips a game.
-        interval: 95% interval of the mean over the positions, in chips.
+        interval: 95% interval of what this estimate is on average over samples, in chips: not of the exact
+            figure, which is higher.
         big_blind: the unit of `mbb_per_game`.
         profile_values: [position] chips a game that the profile itself gets on the sampled flops; None where
             payoffs are zero-sum.
@@ -107,11 +108,12 @@ class SampledExploitability(_Sampled):
 
     Below each sampled flop the best response is exact. Before the flop it takes what is best on the sampled
     flops, so the mean of this estimate over samples is not below the exact figure. That of `cross_validated`
-    is not above it.
+    is not above it. `bounds` is the interval that holds the exact figure.
 
     Attributes:
         best_response_values: [position] chips a game.
-        interval: 95% interval of the mean over the positions, in chips.
+        interval: 95% interval of what this estimate is on average over samples, in chips: not of the exact
+            figure, which is lower.
         cross_validated: the estimate from below.
         big_blind: the unit of `mbb_per_game`.
         num_flops: flops in the sample; one that was drawn twice counts twice.
@@ -137,7 +139,10 @@ class SampledExploitability(_Sampled):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """From the low end of the estimate from below to the high end of the one from above, in chips."""
+        """From the low end of the estimate from below to the high end of the one from above, in chips.
+
+        Each end fails in at most about 2.5% of samples, so these hold the exact figure in at least about 95%.
+        """
         return self.cross_validated.interval[0], self.interval[1]
 
     @property
