@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
@@ -31,6 +32,7 @@ from errai.games.betting import BettingState, replay
 from errai.games.catalogue import load_card_game
 from errai.games.rules import PokerRules
 from errai.runs.configuration import RunConfiguration
+from errai.runs.run import Run
 from errai.solvers.solve import configured_rule
 from errai.strategy.files import describe_game, restore_game
 from errai.tree import betting_tree, menu_file
@@ -237,7 +239,7 @@ def test_presets_grow_from_a_dozen_decisions_to_a_million_nodes() -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_trees_of_presets_as_naive(name: str) -> None:
     text = (menu_file.PRESETS / f"{name}.toml").read_text()
-    file = menu_file.tomllib.loads(text)
+    file = tomllib.loads(text)
     rules = replace(SHALLOW, stacks=(60, 60))
     tree = TreePlan(rules, load_bets(name)).build()
     for array, expected in naive_arrays(naive_betting_tree(rules, file)).items():
@@ -275,6 +277,7 @@ def test_solve_takes_all_of_them(tmp_path: Path) -> None:
     for bets in ("fold-call-all-in", tmp_path / "agent.toml", "1p"):
         out = tmp_path / f"run-{Path(bets).stem}"
         run = errai.solve(game, iterations=2, bets=bets, out=out)
+        assert isinstance(run, Run)
         assert run.strategy.tree.menu == errai.load_bets(bets)
         run.strategy.save(tmp_path / "saved")
         for place in (out, tmp_path / "saved"):

@@ -41,6 +41,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | folders, contents, format, old, written, damaged, cleared | of the cache, with the kind of each folder |
 | features, fingerprint | the folder of the features; of an artefact: what it was made of |
 | figure, data, picture, crossings, ends, claims, curve, target, value, published | of a figure made again |
+| rows, row, form, percent_off | of a table made again: a number's name, its assumption, how far it is off |
 | below, above, holds, against | which curve ends below which; whom an abstraction was solved against |
 | notes | what else was seen in a figure: lines of text |
 

@@ -1,4 +1,7 @@
-"""`errai reproduce`: a figure, made again: data as CSV, a picture as PNG, and a comparison."""
+"""`errai reproduce`: a figure, made again: data as CSV, a picture as PNG, and a comparison.
+
+A table is made again as CSV, beside the published numbers.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,27 +9,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errai.cli.options import Iterations, Json, Out, Seed, given_command
-from errai.cli.output import print_json
+from errai.cli.output import print_json, print_table
 from errai.cli.progress import Progress
-from errai.experiments.registry import FIGURES
+from errai.errors import UsageError
+from errai.experiments.registry import FIGURES, TABLES
 
 if TYPE_CHECKING:
     from errai.experiments.figure import Comparison, Crossing, Figure
+    from errai.experiments.table import Entry
 
 
 def reproduce_command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(FIGURES)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join([*FIGURES, *TABLES])}.")],
     out: Out = None,
     iterations: Iterations = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Make a figure of a paper again, or a measurement of our own.
+    """Make a figure or table of a paper again, or a measurement of our own.
 
     Data, picture, comparison and a log go into the folder --out (or here). Without --iterations there are as
-    many as in the paper, which takes minutes. Of sampled exploitability, iterations are samples of each size.
+    many as in the paper, which takes minutes. A table is data and comparison, and takes no iterations. Of
+    sampled exploitability, iterations are samples of each size.
     """
+    if name in TABLES:
+        if iterations is not None:
+            raise UsageError(f"--iterations needs a figure, and '{name}' is a table that is counted")
+        _reproduce_table(name, Path(out or "."), json)
+        return
     from errai.experiments.figure import compare, draw_picture
     from errai.experiments.registry import find_figure
     from errai.runs.plot import verify_plots
@@ -50,6 +61,46 @@ def reproduce_command(
         return
     _print_comparison(name, figure, found, number, seed)
     print(f"data in {data}, picture in {picture}")
+
+
+def _reproduce_table(name: str, folder: Path, json: bool) -> None:
+    from errai.experiments.registry import find_table
+    from errai.experiments.table import write_entries
+
+    table = find_table(name)
+    entries = table.make()
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / f"{name}.csv"
+    write_entries(entries, data)
+    if json:
+        rows = [entry._asdict() | {"percent_off": entry.percent_off} for entry in entries]
+        print_json({"figure": name, "rows": rows, "data": str(data)})
+        return
+    print_table(
+        f"{name}: {table.title}",
+        ["", "assuming", "here", "published", "off"],
+        [
+            [
+                entry.row,
+                entry.form,
+                f"{entry.value:,.2f} {entry.unit}",
+                f"{entry.published:.2f} {entry.unit}",
+                f"{entry.percent_off:+,.2f}%",
+            ]
+            for entry in entries
+        ],
+    )
+    for row in dict.fromkeys(entry.row for entry in entries):
+        print(f"  {row}: {_verdict([entry for entry in entries if entry.row == row])}")
+    print(f"data in {data}")
+
+
+def _verdict(entries: "list[Entry]") -> str:
+    """Say how far the best assumption is off, which comes first."""
+    best = entries[0]
+    if best.is_as_printed:
+        return f"as published, with '{best.form}'"
+    return f"{abs(best.percent_off):.1f}% {'less' if best.percent_off < 0 else 'more'} than published"
 
 
 def _as_json(name: str, figure: "Figure", found: "Comparison", iterations: int, seed: int) -> dict[str, Any]:

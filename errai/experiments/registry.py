@@ -1,4 +1,4 @@
-"""Which figures there are. Names alone are here at once; a figure is imported when it is asked for."""
+"""Which figures and tables there are. Names alone are here at once; one is imported when it is asked for."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ from errai.errors import UsageError
 
 if TYPE_CHECKING:
     from errai.experiments.figure import Figure
+    from errai.experiments.table import Table
 
 FIGURES = {
     "cepheus-figure-1a": "cepheus_figure_1a",
@@ -20,10 +21,21 @@ FIGURES = {
 }
 """Name of a figure, and the module that makes it."""
 
+TABLES = {"thesis-table-4.1": "thesis_table_4_1"}
+"""Name of a table, and the module that makes it."""
+
 
 def find_figure(name: str) -> "Figure":
     """Return a figure by its name."""
     if name not in FIGURES:
-        raise UsageError(f"unknown figure '{name}': expected one of {', '.join(FIGURES)}")
+        raise UsageError(
+            f"unknown figure or table '{name}': expected one of {', '.join([*FIGURES, *TABLES])}"
+        )
     figure: Figure = import_module(f"errai.experiments.{FIGURES[name]}").FIGURE
     return figure
+
+
+def find_table(name: str) -> "Table":
+    """Return a table by its name."""
+    table: Table = import_module(f"errai.experiments.{TABLES[name]}").TABLE
+    return table

@@ -128,11 +128,17 @@ class BetMenu:
             total = least
         else:
             assert isinstance(size, Fraction)
-            pot_after_call = sum(state.spent) + state.to_call
-            total = max(least, state.largest + self.chip * _round_half_up(size * pot_after_call / self.chip))
+            # In whole numbers, which are many times as fast as fractions: a large tree asks a million times.
+            part, whole = size.numerator * (sum(state.spent) + state.to_call), size.denominator * self.chip
+            half_up = (2 * part + whole) // (2 * whole)
+            total = max(least, state.largest + self.chip * half_up)
         dead = sum(chips for chips, folded in zip(state.spent, state.folded, strict=True) if folded)
         pot_if_called = 2 * total + dead
-        if total >= greatest or greatest - total < self.force_all_in * pot_if_called:
+        threshold = self.force_all_in
+        if (
+            total >= greatest
+            or (greatest - total) * threshold.denominator < threshold.numerator * pot_if_called
+        ):
             return greatest
         return total
 
@@ -173,10 +179,6 @@ def _size_text(size: Size) -> str:
             whole, decimals = divmod(int(digits), 10**MOST_DECIMALS)
             return f"{whole}.{decimals:0{MOST_DECIMALS}}".rstrip("0").rstrip(".") + unit
     raise UsageError(f"{size} of the pot cannot be written as a bet size of at most {MOST_DECIMALS} decimals")
-
-
-def _round_half_up(chips: Fraction) -> int:
-    return int((2 * chips + 1) // 2)
 
 
 def _parse_sizes(text: str, menu: str) -> tuple[Size, ...]:
