@@ -63,7 +63,7 @@ def tree_of(name: str, rounds: tuple[int, ...] = (), payoffs: str = "plain") -> 
         return tree
     rng = np.random.default_rng(5)
     maps = [{r: rng.integers(0, 3, tree.cells.num_cells(q, r)) for r in rounds} for q in (0, 1)]
-    return tree.abstracted(Buckets((maps[0], maps[1]), sizes=({r: 3 for r in rounds},) * 2))
+    return tree.abstracted(Buckets((maps[0], maps[1]), sizes=(dict.fromkeys(rounds, 3),) * 2))
 
 
 def random_tables(tree: PublicTree, seed: int = 3) -> tuple[Floats, Floats]:

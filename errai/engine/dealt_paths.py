@@ -114,7 +114,7 @@ class DealtPaths:
     def sample(self, seed: int, iteration: int, player: int) -> npt.NDArray[np.int64]:
         """Return the boards on which a player learns in an iteration, counted in each round: int64[R]."""
         boards = np.zeros(self._deals.rules.num_rounds, dtype=np.int64)
-        key = stream_key(seed, iteration, player)
+        key = np.uint64(stream_key(seed, iteration, player))
         kernels.sample_boards(key, self.links.round_board, self._follow, self._before, boards)
         found: npt.NDArray[np.int64] = boards - self.links.round_board[:-1]
         return found

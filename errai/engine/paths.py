@@ -299,7 +299,7 @@ class PathWalker:
     def sample(self, seed: int, iteration: int, player: int) -> Path:
         """Return what is sampled for a player in an iteration."""
         path, full = Path.empty(len(self._path.boards)), self.full
-        key = stream_key(seed, iteration, player)
+        key = np.uint64(stream_key(seed, iteration, player))
         kernels.sample_boards(key, full.round_board, full.follow, full.before, path.boards)
         if self.sampled != ALL_HANDS:
             holder = player if self.sampled == OWN_HAND else 1 - player

@@ -38,7 +38,8 @@ from errai.runs.folder import (
     verify_free,
 )
 from errai.runs.rule_section import LINEAR_PROGRAMME, ForeignRule, LinearProgramme
-from errai.solvers.solve import Solver, StopRule, configured_rule, run_solver, verify_measure_every
+from errai.solvers.make_solver import make_solver
+from errai.solvers.solve import StopRule, configured_rule, run_solver, verify_measure_every
 from errai.solvers.table_solver import Measurement, TableSolver
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
@@ -143,6 +144,8 @@ class Job:
         finally:
             self.close()
         average, current = solver.strategy(), solver.strategy(current=True)
+        assert isinstance(average, Strategy)
+        assert isinstance(current, Strategy)
         where = folder.path if folder is not None else None
         return Run(average, average, current, tuple(measurements), solver.iteration, where, interrupted)
 
@@ -254,7 +257,8 @@ def prepare(
         rule = configured.configuration.algorithm
         assert isinstance(rule, UpdateRule), "a linear programme has no iterations"
         numbers = configured.configuration.tables.dtype
-        solver = Solver(configured.tree, rule, numbers, num_threads, tables_in=tables_in)
+        seed = configured.configuration.random.seed
+        solver = make_solver(configured.tree, rule, numbers, num_threads, tables_in, seed)
         stop = stop or StopRule.of()
         folder = None
         if lock is not None:
@@ -315,7 +319,8 @@ def _resumed(
             "solve(..., algorithm=rule, resume=True) resumes it"
         )
     kept, kept_measuring = stop_from_state(folder.state())
-    solver = Solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in=tables_in)
+    seed = found.random.seed
+    solver = make_solver(folder.tree(), rule, found.tables.dtype, num_threads, tables_in, seed)
     folder.restore(solver)
     _verify_disk(lock, solver)
     return Job(solver, stop or kept, measure_every or kept_measuring, folder, folder.measurements())
@@ -455,7 +460,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
                 "folders and no lp"
             )
         rule = configured_rule(algorithm, alternating, delay, discount)
-        return solve_bluff(game, rule, stop, measure_every, report)
+        return solve_bluff(game, rule, stop, measure_every, report, seed)
     configured = configure(
         game,
         algorithm,

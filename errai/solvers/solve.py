@@ -28,7 +28,7 @@ from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.table_solver import Measurement, TableSolver
-from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule
+from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule, free_options
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.workers import Workers
@@ -111,7 +111,7 @@ class Solver(TableSolver):
     def run(self, iterations: int) -> None:
         """Do more iterations."""
         first = self.iteration + 1
-        steps = _verified_steps(self.rule, first, first + iterations)
+        steps = verified_steps(self.rule, first, first + iterations)
         if not self._is_warm:
             # Compiling is no part of solving.
             warm_up_walks(self.walk.dtype.name)
@@ -215,7 +215,8 @@ def arrays_needed(rule: UpdateRule, is_bucketed: Sequence[bool] = (False, False)
     return [kept + 2 if by_gains else kept for by_gains in players_by_gains(rule, is_bucketed)]
 
 
-def _verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+def verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+    """Return a rule's steps, refusing what is no number or has another shape: float64[iterations, 2, 5]."""
     steps = np.asarray(rule.steps(first, last), dtype=np.float64)
     if steps.shape != (last - first, 2, NUM_FACTORS):
         raise UsageError(
@@ -241,7 +242,7 @@ def warm_up_walks(dtype: str) -> None:
 def _warm_up_rule(rule: UpdateRule, dtype: np.dtype[Any]) -> None:
     """Have the kernels of a rule compiled, whoever wrote it, by applying it to a slot of nothing."""
     tables = {name: np.zeros(1, dtype) for name in rule.table_names()}
-    step = _verified_steps(rule, 1, 2)[0, 0]
+    step = verified_steps(rule, 1, 2)[0, 0]
     rule.apply(Update(1, 0, step, tables, np.zeros(1, dtype), np.zeros(1, dtype)))
 
 
@@ -372,7 +373,7 @@ def configured_rule(
         algorithm: a name, or a rule, which keeps those of its own options that are not given here.
         alternating: whether players learn in turn; by default the rule's habit.
         delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) for `dcfr`.
+        discount: (alpha, beta, gamma) for `dcfr`, and for sampled boards.
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
@@ -389,7 +390,7 @@ def configured_rule(
     if delay != 0:
         options["delay"] = delay
     if discount is not None:
-        if rule.name != "dcfr":
-            raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr does")
+        if "discount" not in free_options(rule):
+            raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr, pcs, opcs and spcs do")
         options["discount"] = discount
     return rule.with_options(**options) if options else rule

@@ -99,12 +99,14 @@ class UpdateRule(BaseModel):
         average_power: iteration t counts (t - delay) to this power in the average.
         extra_tables: names of the tables that a rule keeps besides regrets and averages; zeros at the start.
         source: the table that is played, in proportion to its positive part.
+        free_options: what may differ from a named rule without making another rule of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     extra_tables: ClassVar[tuple[str, ...]] = ()
     source: ClassVar[str] = REGRETS
+    free_options: ClassVar[tuple[str, ...]] = ("alternating", "delay")
 
     name: str = ""
     alternating: bool = True
@@ -248,12 +250,66 @@ class PredictiveRule(UpdateRule):
         )
 
 
+class SampledBoardsRule(UpdateRule):
+    """Plain CFR of which each iteration sees one path of public boards (`errai.solvers.public_sampling`).
+
+    A discount is realised by weights that grow, because most slots are not visited in an iteration: that
+    of iteration t is the product of (k^alpha + 1) / k^alpha over k < t; t in Linear CFR, where alpha = 1.
+
+    Attributes:
+        discount: (alpha, beta, gamma) as in `FactorRule`, alpha and beta alike and 1 or more; None for none.
+    """
+
+    free_options: ClassVar[tuple[str, ...]] = ("delay", "discount")
+
+    discount: tuple[float, float, float] | None = None
+
+    @field_validator("alternating")
+    @classmethod
+    def _verify_alternating(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError("players who learn on sampled boards do so in turn: alternating must be True")
+        return value
+
+    @field_validator("discount")
+    @classmethod
+    def _verify_discount(cls, value: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+        if value is not None and not (1 <= value[0] == value[1] < math.inf and 0 <= value[2] < math.inf):
+            raise ValueError(
+                "a discount on sampled boards must be finite, with alpha = beta of 1 or more and gamma of 0 "
+                f"or more, such as '1,1,1', not '{','.join(f'{x:g}' for x in value)}'"
+            )
+        return value
+
+    def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return the numbers of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5]."""
+        steps = super().steps(first, last)
+        if self.discount is not None:
+            t = np.arange(first, last, dtype=np.float64)
+            steps[:, :, AVERAGE_WEIGHT] *= (t ** self.discount[2])[:, np.newaxis]
+        return steps
+
+    def gain_weights(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return how often the regrets of iterations first .. last - 1 count: float64[iterations]."""
+        if self.discount is None:
+            return np.ones(last - first)
+        t, alpha = np.arange(first, last, dtype=np.float64), self.discount[0]
+        if alpha == 1:
+            return t
+        # Always summed from the first iteration on: the bits must not depend on where a stretch begins.
+        growth = np.cumsum(np.log1p(np.arange(1, last, dtype=np.float64) ** -alpha))
+        return np.exp(np.concatenate([[0.0], growth])[first - 1 :])
+
+
 RULES: dict[str, UpdateRule] = {
     "cfr": FactorRule(name="cfr"),
     "cfr+": FactorRule(name="cfr+", floor=True, average_power=1.0),
     "linear-cfr": FactorRule(name="linear-cfr", discount=(1.0, 1.0, 1.0)),
     "dcfr": FactorRule(name="dcfr", discount=(1.5, 0.0, 2.0)),
     "pcfr+": PredictiveRule(name="pcfr+"),
+    "pcs": SampledBoardsRule(name="pcs"),
+    "opcs": SampledBoardsRule(name="opcs"),
+    "spcs": SampledBoardsRule(name="spcs"),
 }
 
 
@@ -264,10 +320,15 @@ def find_rule(name: str) -> UpdateRule:
     return RULES[name]
 
 
+def free_options(rule: UpdateRule) -> set[str]:
+    """Return which options a user may choose for a named rule."""
+    return {*rule.free_options, *(["discount"] if rule.name == "dcfr" else [])}
+
+
 def is_recipe(rule: UpdateRule) -> bool:
-    """Return whether a name, `alternating`, `delay` and, for `dcfr`, `discount` say all about a rule."""
+    """Return whether a name and its free options say all about a rule."""
     recipe = RULES.get(rule.name)
-    free = {"alternating", "delay", *(["discount"] if rule.name == "dcfr" else [])}
+    free = free_options(rule)
     return type(recipe) is type(rule) and all(
         getattr(rule, field) == getattr(recipe, field) for field in {*type(rule).model_fields} - free
     )

@@ -18,7 +18,9 @@ def naive_following(links: BoardLinks, boards: list[int]) -> list[tuple[int, flo
     return [(board, float(links.deal_factor[board]) / total) for board in found]
 
 
-def naive_paths(links: BoardLinks, num_rounds: int, boards: tuple[int, ...] = ()) -> Iterator[tuple[list[int], float]]:
+def naive_paths(
+    links: BoardLinks, num_rounds: int, boards: tuple[int, ...] = ()
+) -> Iterator[tuple[list[int], float]]:
     """Yield every path of boards through the first rounds, with its chance."""
     if len(boards) == num_rounds:
         yield list(boards), 1.0
@@ -68,11 +70,9 @@ def naive_sample(
     boards: list[int] = []
     for r in range(num_rounds):
         x = streams.draw_unit(key, r)
-        for board, chance in naive_following(cells.links, boards):
-            x -= chance
-            if x < 0:
-                break
-        boards.append(board)
+        following = naive_following(cells.links, boards)
+        up_to = [sum(chance for _, chance in following[: n + 1]) for n in range(len(following))]
+        boards.append(next(board for (board, _), end in zip(following, up_to, strict=True) if x < end))
     held: list[int] = []
     for r in range(num_rounds):
         left = naive_become(cells, holder, boards, held)
