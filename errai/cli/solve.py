@@ -79,7 +79,11 @@ def solve_command(
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("--algorithm", help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp."),
+        typer.Option(
+            "--algorithm",
+            help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp; over sampled boards pcs, opcs, "
+            "spcs or cfr-br.",
+        ),
     ] = None,
     iterations: Iterations = None,
     until: Annotated[
@@ -134,6 +138,9 @@ def solve_command(
     discount: Annotated[
         str | None, typer.Option("--discount", metavar="A,B,C", help="Exponents of dcfr, such as '1.5,0,2'.")
     ] = None,
+    trunk: Annotated[
+        int | None, whole_option("--trunk", "Rounds above the sampled sub-games of cfr-br.", 1)
+    ] = None,
     out: Out = None,
     checkpoint_every: Annotated[
         float | None, number_option("--checkpoint-every", "Seconds between checkpoints; 600 without it.", 0)
@@ -181,6 +188,7 @@ def solve_command(
             "--payoffs": payoffs,
             "--dtype": dtype,
             "--discount": discount,
+            "--trunk": trunk,
             "--delay": delay or None,
             "--alternating": alternating,
         }
@@ -206,8 +214,8 @@ def solve_command(
         if algorithm == LINEAR_PROGRAMME:
             refused["--algorithm lp"] = algorithm
         _refuse(refused, f"'{game}', a dice game")
-        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts)
-        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json)
+        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, trunk)
+        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, seed, json)
         return
     seen = find_abstractions(abstraction, rules) if abstraction is not None else None
     if against_full:
@@ -250,6 +258,7 @@ def solve_command(
         alternating=alternating,
         delay=delay,
         discount=discounts,
+        trunk=trunk,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:
@@ -371,7 +380,12 @@ def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> Non
 
 
 def _solve_bluff(
-    rules: "BluffRules", rule: "UpdateRule", stop: "StopRule", measure_every: int | None, json: bool
+    rules: "BluffRules",
+    rule: "UpdateRule",
+    stop: "StopRule",
+    measure_every: int | None,
+    seed: int,
+    json: bool,
 ) -> None:
     """Solve Bluff stage by stage and tell the value of each."""
     from errai.response.bluff import bluff_exploitability
@@ -383,7 +397,7 @@ def _solve_bluff(
             chips = measurement.exploitability.chips
             progress.show(f"iteration {measurement.iteration:,}, exploitability {chips:.6f}")
 
-        run = solve_bluff(rules, rule, stop, measure_every, report)
+        run = solve_bluff(rules, rule, stop, measure_every, report, seed)
     measured = bluff_exploitability(run.strategy)
     if json:
         print_json(

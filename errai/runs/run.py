@@ -204,12 +204,13 @@ def configure(
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    trunk: int | None = None,
     dtype: npt.DTypeLike | None = None,
 ) -> Configured:
     """Configure a run; arguments as for `solve`."""
     rule: UpdateRule | LinearProgramme = LinearProgramme()
     if algorithm != LINEAR_PROGRAMME:
-        rule = configured_rule(algorithm, alternating, delay, discount)
+        rule = configured_rule(algorithm, alternating, delay, discount, trunk)
     menu = BetMenu.parse(bets) if isinstance(bets, str) else bets
     if menu is not None and not isinstance(menu, BetMenu):
         raise UsageError(f"bets must be a BetMenu or text such as '0.5p,1p,all-in', not {reprlib.repr(menu)}")
@@ -404,6 +405,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    trunk: int | None = None,
     dtype: npt.DTypeLike | None = None,
     num_threads: int | None = None,
     measure_every: int | None = None,
@@ -417,7 +419,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
 
     Args:
         game: from `load_game`, or what it takes: a name or the path of an ACPC game file.
-        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`, or an update rule.
+        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`; over sampled boards `pcs`, `opcs`,
+            `spcs` or `cfr-br`; or an update rule.
         iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
         seed: of everything random; these algorithms draw nothing.
         bets: menu of bet sizes of a no-limit game.
@@ -429,7 +432,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         seconds: stop after this many seconds.
         alternating: whether players learn in turn; by default the algorithm's habit.
         delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) for `dcfr`.
+        discount: (alpha, beta, gamma) for `dcfr`; where boards are sampled, alpha must be beta.
+        trunk: with `cfr-br`, rounds above the sub-games that are sampled; by default 1.
         dtype: of the tables; by default float64 for small games.
         num_threads: by default all cores for large games; the result does not depend on it.
         measure_every: iterations between measurements of exploitability.
@@ -459,7 +463,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
                 f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no "
                 "folders and no lp"
             )
-        rule = configured_rule(algorithm, alternating, delay, discount)
+        rule = configured_rule(algorithm, alternating, delay, discount, trunk)
         return solve_bluff(game, rule, stop, measure_every, report, seed)
     configured = configure(
         game,
@@ -471,6 +475,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         alternating=alternating,
         delay=delay,
         discount=discount,
+        trunk=trunk,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:

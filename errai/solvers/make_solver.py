@@ -1,14 +1,15 @@
-"""The solver of an update rule: all of the tree in every iteration, or sampled boards."""
+"""The solver of an update rule: all of the tree in every iteration, sampled boards, or sampled sub-games."""
 
 from pathlib import Path
 
 import numpy.typing as npt
 
 from errai.engine.public_tree import PublicTree
+from errai.solvers.cfr_br import ResponseSolver
 from errai.solvers.public_sampling import PublicSampledSolver
 from errai.solvers.solve import Solver
 from errai.solvers.table_solver import TableSolver
-from errai.solvers.update_rules import SampledBoardsRule, UpdateRule
+from errai.solvers.update_rules import ResponseRule, SampledBoardsRule, UpdateRule
 
 
 def make_solver(
@@ -29,6 +30,8 @@ def make_solver(
         tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         seed: of everything that is sampled.
     """
+    if isinstance(rule, ResponseRule):
+        return ResponseSolver(tree, rule, dtype, num_threads, seed, tables_in)
     if isinstance(rule, SampledBoardsRule):
         return PublicSampledSolver(tree, rule, dtype, num_threads, seed, tables_in)
     return Solver(tree, rule, dtype, num_threads, tables_in=tables_in)

@@ -28,7 +28,14 @@ from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.table_solver import Measurement, TableSolver
-from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule, free_options
+from errai.solvers.update_rules import (
+    SampledBoardsRule,
+    Update,
+    UpdateRule,
+    find_rule,
+    free_options,
+    rule_names,
+)
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.workers import Workers
@@ -71,6 +78,8 @@ class Solver(TableSolver):
             engine: what makes the engine that walks; by default the CPU's.
             tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
+        if isinstance(rule, SampledBoardsRule):
+            raise UsageError(f"'{rule.name}' samples boards, and cannot be used where all of them are walked")
         self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
@@ -366,6 +375,7 @@ def configured_rule(
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    trunk: int | None = None,
 ) -> UpdateRule:
     """Return a rule with its options.
 
@@ -374,10 +384,11 @@ def configured_rule(
         alternating: whether players learn in turn; by default the rule's habit.
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`, and for sampled boards.
+        trunk: rounds above the sampled sub-games of `cfr-br`.
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
-            f"unknown algorithm {algorithm!r}: expected {', '.join(RULES)}, lp or an object of a subclass of "
+            f"unknown algorithm {algorithm!r}: expected {rule_names()}, lp or an object of a subclass of "
             "errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
@@ -391,6 +402,13 @@ def configured_rule(
         options["delay"] = delay
     if discount is not None:
         if "discount" not in free_options(rule):
-            raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr, pcs, opcs and spcs do")
+            raise UsageError(
+                f"'{rule.name}' takes no discount exponents: only dcfr and what samples boards do"
+            )
         options["discount"] = discount
+    if trunk is not None:
+        if "trunk" not in free_options(rule):
+            raise UsageError(f"'{rule.name}' has no trunk: only cfr-br does")
+        verify_whole("trunk", trunk, 1)
+        options["trunk"] = trunk
     return rule.with_options(**options) if options else rule

@@ -301,23 +301,54 @@ class SampledBoardsRule(UpdateRule):
         return np.exp(np.concatenate([[0.0], growth])[first - 1 :])
 
 
+class ResponseRule(SampledBoardsRule):
+    """CFR-BR: an abstracted player against one who answers it (`errai.solvers.cfr_br`).
+
+    Attributes:
+        trunk: rounds above the sampled sub-games.
+    """
+
+    free_options: ClassVar[tuple[str, ...]] = ("delay", "discount", "trunk")
+
+    trunk: int = 1
+
+    @field_validator("trunk")
+    @classmethod
+    def _verify_trunk(cls, value: int) -> int:
+        if value < 1:
+            raise ValueError(f"the trunk must have 1 round or more, not {value}")
+        return value
+
+
 RULES: dict[str, UpdateRule] = {
     "cfr": FactorRule(name="cfr"),
     "cfr+": FactorRule(name="cfr+", floor=True, average_power=1.0),
     "linear-cfr": FactorRule(name="linear-cfr", discount=(1.0, 1.0, 1.0)),
     "dcfr": FactorRule(name="dcfr", discount=(1.5, 0.0, 2.0)),
     "pcfr+": PredictiveRule(name="pcfr+"),
+}
+"""Rules of walks that see the whole tree in every iteration."""
+
+SAMPLED_RULES: dict[str, UpdateRule] = {
     "pcs": SampledBoardsRule(name="pcs"),
     "opcs": SampledBoardsRule(name="opcs"),
     "spcs": SampledBoardsRule(name="spcs"),
+    "cfr-br": ResponseRule(name="cfr-br"),
 }
+"""Rules of solvers of their own."""
+
+
+def rule_names() -> str:
+    """Return the names of all rules, for a sentence."""
+    return ", ".join([*RULES, *SAMPLED_RULES])
 
 
 def find_rule(name: str) -> UpdateRule:
     """Return the rule of a named algorithm."""
-    if name not in RULES:
-        raise UsageError(f"unknown algorithm '{name}': expected {', '.join(RULES)} or lp")
-    return RULES[name]
+    found = RULES.get(name) or SAMPLED_RULES.get(name)
+    if found is None:
+        raise UsageError(f"unknown algorithm '{name}': expected {rule_names()} or lp")
+    return found
 
 
 def free_options(rule: UpdateRule) -> set[str]:
@@ -327,7 +358,7 @@ def free_options(rule: UpdateRule) -> set[str]:
 
 def is_recipe(rule: UpdateRule) -> bool:
     """Return whether a name and its free options say all about a rule."""
-    recipe = RULES.get(rule.name)
+    recipe = RULES.get(rule.name) or SAMPLED_RULES.get(rule.name)
     free = free_options(rule)
     return type(recipe) is type(rule) and all(
         getattr(rule, field) == getattr(recipe, field) for field in {*type(rule).model_fields} - free
