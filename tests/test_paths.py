@@ -129,7 +129,8 @@ def test_payoffs_that_are_not_zero_sum(kind: str) -> None:
 
 def verify_unbiased(tree: PublicTree, player: int, sampled: int) -> None:
     source, num_rounds = random_tables(tree), tree.cells.num_rounds
-    walker = GamePaths(tree.plan(np.float64), tree.layout, sampled).walkers[0]
+    paths = GamePaths(tree.plan(np.float64), tree.layout, sampled, weights=tree.weights)
+    walker = paths.walkers[0]
     holder = player if sampled == OWN_HAND else 1 - player
     sums = [np.zeros_like(part) for part in full_gain(tree, player, source)]
     visited = np.zeros(len(sums[0]))

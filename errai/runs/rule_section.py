@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from errai.errors import UsageError
-from errai.solvers.update_rules import UpdateRule, find_rule, is_recipe
+from errai.solvers.update_rules import UpdateRule, find_rule, free_options, is_recipe
 
 LINEAR_PROGRAMME = "lp"
 
@@ -96,4 +96,6 @@ def rule_model(section: dict[str, Any]) -> type[BaseModel]:
         for option, value in recipe
         if value is not None
     }
+    for option in free_options(recipe) - {*fields}:  # what may be chosen, and by default is not
+        fields[option] = (type(recipe).model_fields[option].annotation, None)
     return create_model(type(recipe).__name__, __config__=_STRICT, **fields)
