@@ -29,7 +29,7 @@ from errai.runs.run import prepare_resumed
 from errai.solvers import sampled
 from errai.solvers.sampled import SampledSolver
 from errai.solvers.solve import Solver, StopRule, configured_rule
-from errai.solvers.update_rules import SAMPLED_RULES, SampledRule
+from errai.solvers.update_rules import DEAL_RULES, SampledRule
 from errai.strategy.information_sets import betting_strings
 from errai.strategy.strategy import find_cell
 from errai.tables import bucket_layout as buckets_module
@@ -199,7 +199,7 @@ def test_buckets_of_deals_are_looked_up_by_round_and_player() -> None:
 
 @pytest.mark.parametrize("deals", [1, 3])
 @pytest.mark.parametrize("layout", ["lossless", "rank", "mixed"])
-@pytest.mark.parametrize("name", SAMPLED_RULES)
+@pytest.mark.parametrize("name", DEAL_RULES)
 def test_tables_are_those_of_the_twin(name: str, layout: str, deals: int) -> None:
     tree = game_tree(LEDUC, leduc_maps(layout))
     verify_twin(tree, name, 12, deals=deals, regret_power=1.0, average_power=2.0, delay=3)
@@ -212,7 +212,7 @@ def test_floor_and_pruning_are_those_of_the_twin(name: str, deals: int, options:
     verify_twin(game_tree(LEDUC), name, 12, deals=deals, **options)
 
 
-@pytest.mark.parametrize("name", SAMPLED_RULES)
+@pytest.mark.parametrize("name", DEAL_RULES)
 def test_raked_and_tilted_payoffs_are_those_of_the_twin(name: str) -> None:
     def pay(player: int, how: str, stake: float, dealt: bool) -> float:
         rake = min(2 * stake * 0.1, 0.7) if dealt else 0.0
@@ -264,8 +264,8 @@ def verify_twin(tree: PublicTree, name: str, iterations: int, pay: Any = None, *
 @pytest.mark.parametrize(
     ("game", "layout", "name", "options"),
     [
-        *((KUHN, "lossless", name, {}) for name in SAMPLED_RULES),
-        *((LEDUC, layout, name, {}) for layout in ("lossless", "rank", "mixed") for name in SAMPLED_RULES),
+        *((KUHN, "lossless", name, {}) for name in DEAL_RULES),
+        *((LEDUC, layout, name, {}) for layout in ("lossless", "rank", "mixed") for name in DEAL_RULES),
         (LEDUC, "lossless", "cs", {"prune_below": -1.0, "prune_probability": 0.75}),
         (LEDUC, "mixed", "external", {"prune_below": -1.0, "prune_probability": 0.75}),
     ],
@@ -384,7 +384,7 @@ def bits(solver: SampledSolver) -> list[bytes]:
     return [table.tobytes() for pair in solver.tables.values() for table in pair]
 
 
-@pytest.mark.parametrize("name", SAMPLED_RULES)
+@pytest.mark.parametrize("name", DEAL_RULES)
 def test_iterations_do_not_depend_on_how_they_are_batched(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = game_tree(LEDUC, leduc_maps("mixed"))
     whole = make(tree, name, discount_every=7)
@@ -434,7 +434,7 @@ def test_shared_tables_are_learnt_by_several_threads() -> None:
     assert bits(alone) == bits(plain)
 
 
-@pytest.mark.parametrize("name", SAMPLED_RULES)
+@pytest.mark.parametrize("name", DEAL_RULES)
 def test_resumed_run_ends_with_the_same_bits(tmp_path: Path, name: str) -> None:
     options = {"deals": 2, "discount_every": 25, "regret_power": 0.5, "regret_floor": -1000.0}
     straight = errai.solve(LEDUC, name, 60, seed=4, options=options)
@@ -519,7 +519,7 @@ def test_what_sampling_cannot_do() -> None:
         Solver(PublicTree.of(KUHN), configured_rule("external"))
 
 
-@pytest.mark.parametrize("name", SAMPLED_RULES)
+@pytest.mark.parametrize("name", DEAL_RULES)
 def test_bluff(name: str) -> None:
     """A round of Bluff with one die each: 36 pairs of rolls, two rounds of bidding."""
     number = 30 if WITHOUT_JIT else {"cs": 20_000, "external": 50_000, "outcome": 500_000}[name]
@@ -557,7 +557,7 @@ def leduc_by_function() -> FunctionAbstraction:
     )
 
 
-@pytest.mark.parametrize("name", SAMPLED_RULES)
+@pytest.mark.parametrize("name", DEAL_RULES)
 def test_tables_of_buckets_alone_are_those_with_all_cells(name: str) -> None:
     """The same abstraction, with the hands of the game in memory and without them."""
     abstraction = leduc_by_function()

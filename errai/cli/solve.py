@@ -98,7 +98,8 @@ def solve_command(
         str | None,
         typer.Option(
             "--algorithm",
-            help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+, cs, external, outcome or lp.",
+            help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp; over sampled deals cs, external or "
+            "outcome; over sampled boards pcs, opcs, spcs or cfr-br.",
         ),
     ] = None,
     iterations: Iterations = None,
@@ -162,6 +163,9 @@ def solve_command(
             help="An option of cs, external or outcome, such as 'deals=64'; may be given several times.",
         ),
     ] = None,
+    trunk: Annotated[
+        int | None, whole_option("--trunk", "Rounds above the sampled sub-games of cfr-br.", 1)
+    ] = None,
     out: Out = None,
     checkpoint_every: Annotated[
         float | None, number_option("--checkpoint-every", "Seconds between checkpoints; 600 without it.", 0)
@@ -211,6 +215,7 @@ def solve_command(
             "--payoffs": payoffs,
             "--dtype": dtype,
             "--discount": discount,
+            "--trunk": trunk,
             "--delay": delay or None,
             "--alternating": alternating,
             "--option": option or None,
@@ -237,7 +242,7 @@ def solve_command(
         if algorithm == LINEAR_PROGRAMME:
             refused["--algorithm lp"] = algorithm
         _refuse(refused, f"'{game}', a dice game")
-        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, named)
+        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, named, trunk)
         _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json, seed)
         return
     seen = find_abstractions(abstraction, rules) if abstraction is not None else None
@@ -282,6 +287,7 @@ def solve_command(
         delay=delay,
         discount=discounts,
         options=named,
+        trunk=trunk,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:

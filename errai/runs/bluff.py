@@ -70,5 +70,6 @@ def solve_bluff(
         measurements[dice] = tuple(run_solver(solver, stop, measure_every, report))
         trees[dice], tables[dice] = tree, solver.averages
         played = tree.layout.tables(solver.averages, solver.averages, solver.averages)
-        values[dice] = solver.walk.mean_value(0, solver.walk.walk_once(0, PLAY, played, _NO_STEP))
+        with tree.measuring() as walk:
+            values[dice] = walk.mean_value(0, walk.walk_once(0, PLAY, played, _NO_STEP))
     return BluffRun(BluffStrategy(game, trees, tables), values, measurements)

@@ -306,9 +306,10 @@ class RunFolder:
         state = {"iteration": iteration, "seconds": seconds, **schedule, **progress}
         arrays: dict[str, Array] = {}
         for name, table in tables.items():
-            arrays |= groups.grouped(
-                name, table, layout.shard_begin[int(name.rpartition("-")[2])], groups.GROUP_BYTES
-            )
+            begin = layout.shard_begin[int(name.rpartition("-")[2])]
+            if begin[-1] != len(table):  # a table of another shape than regrets and averages is one shard
+                begin = np.array([0, len(table)])
+            arrays |= groups.grouped(name, table, begin, groups.GROUP_BYTES)
         unchanged = self._writer.find_unchanged(arrays)
         changed = {name: array for name, array in arrays.items() if name not in unchanged}
         self._writer.write(

@@ -55,12 +55,13 @@ def configure(
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
     options: Mapping[str, Any] | None = None,
+    trunk: int | None = None,
     dtype: npt.DTypeLike | None = None,
 ) -> Configured:
     """Configure a run; arguments as for `solve`."""
     rule: UpdateRule | LinearProgramme = LinearProgramme()
     if algorithm != LINEAR_PROGRAMME:
-        rule = configured_rule(algorithm, alternating, delay, discount, options)
+        rule = configured_rule(algorithm, alternating, delay, discount, options, trunk)
     menu = load_bets(bets) if bets is not None else None
     tree = _seen_tree(game, menu, abstraction, payoffs)
     if isinstance(rule, LinearProgramme):
@@ -138,6 +139,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
     options: Mapping[str, Any] | None = None,
+    trunk: int | None = None,
     dtype: npt.DTypeLike | None = None,
     num_threads: int | None = None,
     measure_every: int | None = None,
@@ -151,8 +153,8 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
 
     Args:
         game: from `load_game`, or what it takes: a name or the path of an ACPC game file.
-        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+`, `cs`, `external`, `outcome` or `lp`, or an
-            update rule.
+        algorithm: `cfr`, `cfr+`, `linear-cfr`, `dcfr`, `pcfr+` or `lp`; over sampled deals `cs`, `external`
+            or `outcome`; over sampled boards `pcs`, `opcs`, `spcs` or `cfr-br`; or an update rule.
         iterations: at most this many; without it 1,000, or any number where `until` or `seconds` is given.
         seed: of everything random; `cs`, `external` and `outcome` draw deals and choices.
         bets: menu of bet sizes of a no-limit game: from `load_bets`, or what it takes (text such as
@@ -165,8 +167,9 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         seconds: stop after this many seconds.
         alternating: whether players learn in turn; by default the algorithm's habit.
         delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) for `dcfr`.
+        discount: (alpha, beta, gamma) for `dcfr`; where boards are sampled, alpha must be beta.
         options: of algorithms that sample, by name, such as `{"deals": 64}`; see `errai.SampledRule`.
+        trunk: with `cfr-br`, rounds above the sub-games that are sampled; by default 1.
         dtype: of the tables; by default float64 for small games.
         num_threads: by default all cores for large games; the result does not depend on it, unless the
             option `shared` of an algorithm that samples is on.
@@ -197,7 +200,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
                 f"'{game.name}' is a dice game: it takes no bet sizes, no abstraction, no payoffs, no "
                 "folders and no lp"
             )
-        rule = configured_rule(algorithm, alternating, delay, discount, options)
+        rule = configured_rule(algorithm, alternating, delay, discount, options, trunk)
         return solve_bluff(game, rule, stop, measure_every, report, seed)
     configured = configure(
         game,
@@ -210,6 +213,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         delay=delay,
         discount=discount,
         options=options,
+        trunk=trunk,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:

@@ -30,8 +30,9 @@ from errai.runs.rule_section import ForeignRule, LinearProgramme
 from errai.runs.run import configure
 from errai.runs.sections import AbstractionSection
 from errai.runs.training_file import TrainingFile, find_training
+from errai.solvers.make import goes_by_buckets
 from errai.solvers.solve import StopRule, arrays_needed
-from errai.solvers.update_rules import SampledRule, UpdateRule
+from errai.solvers.update_rules import UpdateRule
 from errai.strategy.bucketed import SavedAbstraction
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
@@ -165,7 +166,7 @@ class Training:
     @cached_property
     def goes_by_buckets(self) -> bool:
         """Whether the game's hands never are in memory: deals are sampled, and buckets looked up."""
-        if not isinstance(self.rule, SampledRule) or self.file.abstraction is None:
+        if not goes_by_buckets(self.rule) or self.file.abstraction is None:
             return False
         if self.planned is None:
             return self.file.abstraction.folder is not None and self._is_large
@@ -196,7 +197,7 @@ class Training:
             held += planned.table_bytes if planned is not None else 0
         else:
             held += game_cells_bytes(Deals(self.rules))
-        if not isinstance(self.rule, SampledRule):
+        if not goes_by_buckets(self.rule):
             arrays = arrays_needed(self.rule, (self.is_abstracted, self.is_abstracted))
             held += itemsize * sum(
                 size * (num - names) for size, num in zip(self.num_slots, arrays, strict=True)

@@ -1,14 +1,24 @@
-"""Which solver an algorithm needs."""
+"""Which solver an algorithm needs: all of the tree in every iteration, sampled deals, boards or sub-games."""
 
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.solvers.cfr_br import ResponseSolver
+from errai.solvers.public_sampling import PublicSampledSolver
 from errai.solvers.sampled import SampledSolver
 from errai.solvers.solve import Solver
-from errai.solvers.update_rules import SAMPLED_RULES, SampledRule, UpdateRule
+from errai.solvers.table_solver import TableSolver
+from errai.solvers.update_rules import (
+    NAMED_RULES,
+    ResponseRule,
+    SampledBoardsRule,
+    SampledRule,
+    UpdateRule,
+)
 from errai.strategy.bucketed import SavedAbstraction
 
 
@@ -21,7 +31,7 @@ def make_solver(
     seed: int = 0,
     dice: tuple[int, int] | None = None,
     saved: SavedAbstraction | None = None,
-) -> Solver | SampledSolver:
+) -> TableSolver:
     """Return a fresh solver of a game.
 
     Args:
@@ -34,12 +44,27 @@ def make_solver(
         dice: [player] dice of a round of Bluff.
         saved: what both positions see of a game whose hands do not fit into memory.
     """
-    if saved is not None and not isinstance(rule, SampledRule):
-        raise UsageError(
-            f"'{rule.name}' walks the whole tree, and the hands of '{tree.game.name}' do not fit into memory"
-            f": expected {', '.join(SAMPLED_RULES)}"
-        )
     if isinstance(rule, SampledRule):
         pair = None if saved is None else (saved.abstraction, saved.abstraction)
         return SampledSolver(tree, rule, dtype, num_threads, tables_in, seed, abstractions=pair, dice=dice)
+    if saved is not None:
+        if not goes_by_buckets(rule):
+            able = ", ".join(name for name, one in NAMED_RULES.items() if goes_by_buckets(one))
+            raise UsageError(
+                f"'{rule.name}' needs all hands of '{tree.game.name}', which do not fit into memory: "
+                f"expected {able}"
+            )
+        assert isinstance(rule, SampledBoardsRule)
+        numbers = dtype if dtype is not None else np.float32
+        return PublicSampledSolver.of_deals(tree, rule, saved, numbers, num_threads, seed, tables_in)
+    if isinstance(rule, ResponseRule):
+        return ResponseSolver(tree, rule, dtype, num_threads, seed, tables_in)
+    if isinstance(rule, SampledBoardsRule):
+        return PublicSampledSolver(tree, rule, dtype, num_threads, seed, tables_in)
     return Solver(tree, rule, dtype, num_threads, tables_in=tables_in)
+
+
+def goes_by_buckets(rule: UpdateRule) -> bool:
+    """Return whether a rule can do without the cells of a game whose tables have buckets."""
+    is_sampled = isinstance(rule, SampledRule | SampledBoardsRule)
+    return is_sampled and not isinstance(rule, ResponseRule)

@@ -28,7 +28,14 @@ from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.table_solver import Measurement, Point, TableSolver
-from errai.solvers.update_rules import NAMED_RULES, SampledRule, Update, UpdateRule, find_rule
+from errai.solvers.update_rules import (
+    SampledBoardsRule,
+    SampledRule,
+    Update,
+    UpdateRule,
+    find_rule,
+    rule_names,
+)
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.workers import Workers
@@ -75,6 +82,8 @@ class Solver(TableSolver):
             raise UsageError(
                 f"'{rule.name}' samples deals, and here the whole tree is walked: expected cfr+ or the like"
             )
+        if isinstance(rule, SampledBoardsRule):
+            raise UsageError(f"'{rule.name}' samples boards, and cannot be used where all of them are walked")
         self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
@@ -115,7 +124,7 @@ class Solver(TableSolver):
     def run(self, iterations: int) -> None:
         """Do more iterations."""
         first = self.iteration + 1
-        steps = _verified_steps(self.rule, first, first + iterations)
+        steps = verified_steps(self.rule, first, first + iterations)
         if not self._is_warm:
             # Compiling is no part of solving.
             warm_up_walks(self.walk.dtype.name)
@@ -219,7 +228,8 @@ def arrays_needed(rule: UpdateRule, is_bucketed: Sequence[bool] = (False, False)
     return [kept + 2 if by_gains else kept for by_gains in players_by_gains(rule, is_bucketed)]
 
 
-def _verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+def verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+    """Return a rule's steps, refusing what is no number or has another shape: float64[iterations, 2, 5]."""
     steps = np.asarray(rule.steps(first, last), dtype=np.float64)
     if steps.shape != (last - first, 2, NUM_FACTORS):
         raise UsageError(
@@ -245,7 +255,7 @@ def warm_up_walks(dtype: str) -> None:
 def _warm_up_rule(rule: UpdateRule, dtype: np.dtype[Any]) -> None:
     """Have the kernels of a rule compiled, whoever wrote it, by applying it to a slot of nothing."""
     tables = {name: np.zeros(1, dtype) for name in rule.table_names()}
-    step = _verified_steps(rule, 1, 2)[0, 0]
+    step = verified_steps(rule, 1, 2)[0, 0]
     rule.apply(Update(1, 0, step, tables, np.zeros(1, dtype), np.zeros(1, dtype)))
 
 
@@ -414,6 +424,7 @@ def configured_rule(
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
     options: Mapping[str, Any] | None = None,
+    trunk: int | None = None,
 ) -> UpdateRule:
     """Return a rule with its options.
 
@@ -423,11 +434,12 @@ def configured_rule(
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr` and for rules that sample.
         options: others of the rule's own by name, such as `deals`.
+        trunk: rounds above the sampled sub-games of `cfr-br`.
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
-            f"unknown algorithm {algorithm!r}: expected {', '.join(NAMED_RULES)}, lp or an object of a "
-            "subclass of errai.UpdateRule"
+            f"unknown algorithm {algorithm!r}: expected {rule_names()}, lp or an object of a subclass of "
+            "errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
     verify_whole("delay", delay)
@@ -446,6 +458,13 @@ def configured_rule(
         chosen["delay"] = delay
     if discount is not None:
         if "discount" not in rule.free_options():
-            raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr does")
+            raise UsageError(
+                f"'{rule.name}' takes no discount exponents: only dcfr and what samples deals or boards do"
+            )
         chosen["discount"] = discount
+    if trunk is not None:
+        if "trunk" not in rule.free_options():
+            raise UsageError(f"'{rule.name}' has no trunk: only cfr-br does")
+        verify_whole("trunk", trunk, 1)
+        chosen["trunk"] = trunk
     return rule.with_options(**chosen) if chosen else rule

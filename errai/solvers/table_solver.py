@@ -14,6 +14,7 @@ import numpy as np
 from errai.engine.public_tree import PublicTree
 from errai.response.results import Exploitability
 from errai.solvers.update_rules import AVERAGES, REGRETS, UpdateRule
+from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats, Places
 from errai.tables.shards import NumberFormat, Shards
@@ -119,7 +120,7 @@ class TableSolver(ABC):
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
 
     @abstractmethod
-    def strategy(self, current: bool = False) -> Strategy:
+    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
         """Return the average strategy, or the current one; it changes with the tables."""
 
     @property

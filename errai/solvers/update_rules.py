@@ -342,6 +342,80 @@ class SampledRule(UpdateRule):
         return positive, negative, float(((period[0] - 1) / period[0]) ** gamma)
 
 
+class SampledBoardsRule(UpdateRule):
+    """Plain CFR of which each iteration sees one path of public boards (`errai.solvers.public_sampling`).
+
+    A discount is realised by weights that grow, because most slots are not visited in an iteration: that
+    of iteration t is the product of (k^alpha + 1) / k^alpha over k < t; t in Linear CFR, where alpha = 1.
+
+    Attributes:
+        discount: (alpha, beta, gamma) as in `FactorRule`, alpha and beta alike and 1 or more; None for none.
+    """
+
+    discount: tuple[float, float, float] | None = None
+
+    @field_validator("alternating")
+    @classmethod
+    def _verify_alternating(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError("players who learn on sampled boards do so in turn: alternating must be True")
+        return value
+
+    @field_validator("discount")
+    @classmethod
+    def _verify_discount(cls, value: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+        if value is not None and not (1 <= value[0] == value[1] < math.inf and 0 <= value[2] < math.inf):
+            raise ValueError(
+                "a discount on sampled boards must be finite, with alpha = beta of 1 or more and gamma of 0 "
+                f"or more, such as '1,1,1', not '{','.join(f'{x:g}' for x in value)}'"
+            )
+        return value
+
+    def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return the numbers of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5]."""
+        steps = super().steps(first, last)
+        if self.discount is not None:
+            t = np.arange(first, last, dtype=np.float64)
+            steps[:, :, AVERAGE_WEIGHT] *= (t ** self.discount[2])[:, np.newaxis]
+        return steps
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return frozenset({"delay", "discount"})
+
+    def gain_weights(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return how often the regrets of iterations first .. last - 1 count: float64[iterations]."""
+        if self.discount is None:
+            return np.ones(last - first)
+        t, alpha = np.arange(first, last, dtype=np.float64), self.discount[0]
+        if alpha == 1:
+            return t
+        # Always summed from the first iteration on: the bits must not depend on where a stretch begins.
+        growth = np.cumsum(np.log1p(np.arange(1, last, dtype=np.float64) ** -alpha))
+        return np.exp(np.concatenate([[0.0], growth])[first - 1 : last - 1])
+
+
+class ResponseRule(SampledBoardsRule):
+    """CFR-BR: an abstracted player against one who answers it (`errai.solvers.cfr_br`).
+
+    Attributes:
+        trunk: rounds above the sampled sub-games.
+    """
+
+    trunk: int = 1
+
+    @field_validator("trunk")
+    @classmethod
+    def _verify_trunk(cls, value: int) -> int:
+        if value < 1:
+            raise ValueError(f"the trunk must have 1 round or more, not {value}")
+        return value
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return super().free_options() | {"trunk"}
+
+
 RULES: dict[str, UpdateRule] = {
     "cfr": FactorRule(name="cfr"),
     "cfr+": FactorRule(name="cfr+", floor=True, average_power=1.0),
@@ -351,20 +425,33 @@ RULES: dict[str, UpdateRule] = {
 }
 """Rules of walks of the whole tree."""
 
-SAMPLED_RULES: dict[str, UpdateRule] = {
+DEAL_RULES: dict[str, UpdateRule] = {
     "cs": SampledRule(name="cs", sampling="chance"),
     "external": SampledRule(name="external", sampling="external"),
     "outcome": SampledRule(name="outcome", sampling="outcome"),
 }
 """Rules of walks of sampled deals."""
 
-NAMED_RULES = {**RULES, **SAMPLED_RULES}
+BOARD_RULES: dict[str, UpdateRule] = {
+    "pcs": SampledBoardsRule(name="pcs"),
+    "opcs": SampledBoardsRule(name="opcs"),
+    "spcs": SampledBoardsRule(name="spcs"),
+    "cfr-br": ResponseRule(name="cfr-br"),
+}
+"""Rules of walks of sampled boards."""
+
+NAMED_RULES = {**RULES, **DEAL_RULES, **BOARD_RULES}
+
+
+def rule_names() -> str:
+    """Return the names of all rules, for a sentence."""
+    return ", ".join(NAMED_RULES)
 
 
 def find_rule(name: str) -> UpdateRule:
     """Return the rule of a named algorithm."""
     if name not in NAMED_RULES:
-        raise UsageError(f"unknown algorithm '{name}': expected {', '.join(NAMED_RULES)} or lp")
+        raise UsageError(f"unknown algorithm '{name}': expected {rule_names()} or lp")
     return NAMED_RULES[name]
 
 
