@@ -68,17 +68,26 @@ def dealt_expected_values(
         batch = source.batch(end - begin)
         source.fill(batch, seed, FIRST_ITERATION + begin, 1)
         found = np.empty((len(agents), 2, end - begin))
-        reach = np.empty(len(arrays.nodes))
+        reach = np.empty(tree.betting.num_nodes)
         for seat in (0, 1):
-            rows = batch.rows.copy()
-            opposite = rows[:, 1 - seat]
+            seated = batch._replace(rows=batch.rows.copy())
+            opposite = seated.by_round()[:, 1 - seat]
             opposite[:, :, FIRST] = before[1 - seat][:-1]
             opposite[:, :, ROWS] = opposite[:, :, STRIDE] = 1
             opposite[:, :, TIMES] = 0
             for agent, play in enumerate(plays):
                 own, other = strategy.tables[seat], play[1 - seat].chances
                 played: tuple[Floats, Floats] = (own, other) if seat == 0 else (other, own)
-                kernels.value_deals(seat, *arrays, rows, batch.outcomes, *played, reach, found[agent, seat])
+                kernels.value_deals(
+                    seat,
+                    arrays.nodes,
+                    arrays.payoffs,
+                    seated.rows,
+                    batch.outcomes,
+                    *played,
+                    reach,
+                    found[agent, seat],
+                )
         return found
 
     parts = []
