@@ -83,12 +83,11 @@ def test_presets_say_what_they_need(own_cache: Path, name: str) -> None:
     needs = Training.find(name).needs()
     slots = {
         "leduc": 672,
-        "rhode-island": 9_839_700,
         "limit-quick": 334_789,
         "nolimit-quick": 75_713,
-        "limit-small": 16_706_969,
+        "limit-small": 16_565_549,
     }
-    if name in slots and name != "rhode-island":
+    if name in slots:
         assert needs.slots == slots[name]
     assert needs.table_bytes == 2 * needs.slots * (8 if name == "leduc" else 4)
     assert needs.disk_bytes >= 2 * needs.table_bytes

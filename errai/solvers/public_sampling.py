@@ -41,7 +41,7 @@ from errai.solvers.update_rules import SampledBoardsRule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.played import BucketLookup
 from errai.strategy.strategy import Strategy
-from errai.tables.bucket_layout import bucket_layout
+from errai.tables.bucket_layout import BucketLayout, bucket_layout
 from errai.workers import verified_threads
 
 SAMPLED_HANDS = {"pcs": ALL_HANDS, "opcs": OPPONENT_HAND, "spcs": OWN_HAND}
@@ -182,8 +182,9 @@ class PublicSampledSolver(TableSolver):
         """Name the decision and row of a slot; of a game of any size, its round."""
         if self.saved is None:
             return self.tree.describe_slot(player, slot)
-        shard = int(np.searchsorted(self.layout.shard_begin[player], slot, side="right")) - 1
-        return round_of_game(self.tree.rules, shard)
+        assert isinstance(self.layout, BucketLayout)
+        r = int(np.searchsorted(self.layout.begin[player], slot, side="right")) - 1
+        return round_of_game(self.tree.rules, r)
 
 
 def _verify_tables(

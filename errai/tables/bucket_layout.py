@@ -32,14 +32,12 @@ class BucketLayout:
         rows: int64[2, R] rows of each round.
         bucketed: bool[2, R] whether rows are buckets, or the cells of the round's only board.
         num_slots: [player] slots in all.
-        shard_begin: [player] int64[R + 1] as in `TableLayout`: the slots of a round are a shard.
     """
 
     begin: npt.NDArray[np.int64]
     rows: npt.NDArray[np.int64]
     bucketed: npt.NDArray[np.bool_]
     num_slots: tuple[int, int]
-    shard_begin: tuple[Places, Places]
 
     @property
     def shard_begin(self) -> tuple[Places, Places]:
@@ -92,5 +90,4 @@ def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -
     sizes = rows * walk.num_slots
     begin = np.cumsum(sizes, axis=1) - sizes
     first, second = sizes.sum(axis=1).tolist()
-    shards = np.column_stack([begin, [first, second]])
-    return BucketLayout(begin, rows, bucketed, (first, second), (shards[0], shards[1]))
+    return BucketLayout(begin, rows, bucketed, (first, second))
