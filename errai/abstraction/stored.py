@@ -20,20 +20,18 @@ from errai.abstraction.build import (
 )
 from errai.abstraction.features.build import MEMORY_BYTES, build_features, estimate_seconds
 from errai.abstraction.features.features import FeaturePlan
-from errai.abstraction.folder import MANIFEST_NAME
+from errai.abstraction.folder import CACHED_PREFIX, MANIFEST_NAME
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.recipe import Recipe, parse_recipes
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root
-
-FOLDER_PREFIX = "abstraction-"
 
 Report = Callable[[str, int, int], None]
 
 
 def cached_folder(mark: str) -> Path:
     """Return the folder of the cache in which the abstraction with a fingerprint is or would be."""
-    return cache_root() / f"{FOLDER_PREFIX}{mark}"
+    return cache_root() / f"{CACHED_PREFIX}{mark}"
 
 
 @dataclass(frozen=True, eq=False)

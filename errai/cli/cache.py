@@ -12,7 +12,7 @@ from errai.errors import UsageError
 if TYPE_CHECKING:
     from errai.abstraction.features.cache import CachedFolder
 
-GROUPS = ("all", "old", "features", "kernels")
+GROUPS = ("all", "old", "features", "abstractions", "kernels")
 
 
 def cache_command(
@@ -21,7 +21,7 @@ def cache_command(
         typer.Option(
             "--clear",
             metavar="WHAT",
-            help="Remove 'all', 'old' (what this version does not read), 'features', 'kernels', or the "
+            help="Remove 'all', 'old' (what this version does not read), 'features', 'abstractions', 'kernels', or the "
             "features of a game such as 'leduc'.",
         ),
     ] = None,
@@ -33,7 +33,8 @@ def cache_command(
 ) -> None:
     """List, verify or clear the cache.
 
-    It holds features of hands and compiled kernels, those of older versions included.
+    It holds features of hands, abstractions that a training needed and compiled kernels, those of older
+    versions included.
     """
     from errai.abstraction.features import cache
     from errai.abstraction.features.features import HOW_TO_BUILD_ANEW
@@ -104,14 +105,15 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
         if damages is None:
             return []
         found = damages[one.path]
-        return [f"{len(found)} damaged" if found else "whole" if one.kind == "features" else "-"]
+        return [f"{len(found)} damaged" if found else "whole" if one.kind != "kernels" else "-"]
 
     rows = [
         [
             one.path.name,
             one.game or "-",
             ", ".join(one.what) or "nothing",
-            f"{one.format if one.kind == 'features' else ''}{' (old)' if one.is_old else ''}".strip() or "-",
+            f"{one.format or '' if one.kind != 'kernels' else ''}{' (old)' if one.is_old else ''}".strip()
+            or "-",
             format_bytes(one.num_bytes),
             datetime.fromtimestamp(one.modified).strftime("%Y-%m-%d"),
             *state(one),
