@@ -21,12 +21,12 @@ def cache_command(
         typer.Option(
             "--clear",
             metavar="WHAT",
-            help="Remove 'all', 'old' (what this version does not read), 'features', 'abstractions', 'kernels', or the "
-            "features of a game such as 'leduc'.",
+            help="Remove 'all', 'old' (what this version does not read), 'features', 'abstractions', "
+            "'kernels', or features and abstractions of a game such as 'leduc'.",
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read every file of features and check its checksums.")
+        bool, typer.Option("--verify", help="Read every file of features and abstractions and check it.")
     ] = False,
     json: Json = False,
     seed: Seed = 0,
@@ -112,8 +112,7 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
             one.path.name,
             one.game or "-",
             ", ".join(one.what) or "nothing",
-            f"{one.format or '' if one.kind != 'kernels' else ''}{' (old)' if one.is_old else ''}".strip()
-            or "-",
+            _format(one) or "-",
             format_bytes(one.num_bytes),
             datetime.fromtimestamp(one.modified).strftime("%Y-%m-%d"),
             *state(one),
@@ -125,6 +124,11 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
     print_table(f"{cache_root()}: {in_all}", header, rows)
     if any(one.is_old for one in folders):
         print("  old: this version does not read it; 'errai cache --clear old' removes it")
+
+
+def _format(one: "CachedFolder") -> str:
+    version = "" if one.kind == "kernels" or one.format is None else str(one.format)
+    return f"{version}{' (old)' if one.is_old else ''}".strip()
 
 
 def _entry(one: "CachedFolder", damages: "dict[Any, list[str]] | None") -> dict[str, Any]:
