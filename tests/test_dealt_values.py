@@ -30,7 +30,7 @@ def test_all_deals_give_the_exact_value(game: str) -> None:
     other = errai.uniform_strategy(strategy.game)
     tree, rules = strategy.tree, strategy.tree.rules
     num_cards = 2 * rules.num_hole_cards + sum(rules.num_board_cards)
-    cards = np.array([*permutations(rules.deck.cards.tolist(), num_cards)], dtype=np.uint8)
+    cards = np.array([*permutations(rules.deck.cards, num_cards)], dtype=np.uint8)
     source = CellDeals(tree)
     batch = source.batch(len(cards))
     source.place(cards, batch)

@@ -25,7 +25,7 @@ from errai.games.bluff import STAR, BluffRules, rolls
 from errai.games.deals import Deals
 from errai.games.hand import showdown_strength
 from errai.games.rules import PokerRules
-from errai.runs.run import prepare_resumed
+from errai.runs.job import prepare_resumed
 from errai.solvers import sampled
 from errai.solvers.sampled import SampledSolver
 from errai.solvers.solve import Solver, StopRule, configured_rule

@@ -330,7 +330,7 @@ def test_a_run_by_buckets_without_its_abstraction_says_so(by_buckets: Path, tmp_
     planned = Training.find(RHODE_ISLAND).planned
     assert planned is not None
     planned.folder.rename(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match=r"'IR-C-SHS 13-12-15' .* was not found in .*run\.toml' buil"):
+    with pytest.raises(UsageError, match=r"'IR-HS-SHS 13-12-15' .* was not found in .*run\.toml' buil"):
         errai.load_strategy(tmp_path / "run")
     (tmp_path / "elsewhere").rename(tmp_path / "run" / "abstraction")
     assert isinstance(errai.load_strategy(tmp_path / "run"), BucketStrategy)

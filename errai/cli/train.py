@@ -93,7 +93,7 @@ def train_command(
         "--plot": plot,
         "--checkpoint-every": checkpoint_every,
     }
-    stop = {"iterations": iterations, "seconds": time, "mbb_per_game": until}
+    stop: dict[str, Any] = {"iterations": iterations, "seconds": time, "mbb_per_game": until}
     given = {key: value for key, value in stop.items() if value is not None}
     if config is None and preset is None:
         if not resume or out is None:
@@ -102,8 +102,8 @@ def train_command(
                 "--resume --out FOLDER"
             )
         if seed is not None or estimate:
-            name = "--seed" if seed is not None else "--estimate"
-            raise UsageError(f"{name} needs a configuration: a run that is resumed keeps its own")
+            option = "--seed" if seed is not None else "--estimate"
+            raise UsageError(f"{option} needs a configuration: a run that is resumed keeps its own")
         rule = _stop_rule(StopSection(**given)) if given else None
         job = prepare_resumed(out, rule, num_threads=threads, tables_in=tables_in)
         _run(job, how, json)

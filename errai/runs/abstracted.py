@@ -17,6 +17,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
+from errai.runs.evaluation import Evaluation
 from errai.runs.job import prepare
 from errai.runs.run import configure
 from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule
@@ -79,9 +80,9 @@ def solve_abstracted_against_full(
         configured = configure(game, algorithm, abstraction=seen, **chosen)
         job = prepare(configured, StopRule(iterations), **rest)
 
-        def tell(measurement: Measurement, position: int = position) -> None:
-            if report is not None:
-                report(position, measurement)
+        def tell(evaluation: Evaluation, position: int = position) -> None:
+            if report is not None and evaluation.measurement is not None:
+                report(position, evaluation.measurement)
 
         run = job.run(tell, between)
         if run.interrupted:

@@ -199,16 +199,17 @@ class RunFolder:
         mark = self.configuration.abstraction
         if mark is None or mark.folder is None:
             return None
-        folders = [self.path / ABSTRACTION_NAME, Path(mark.folder), cached_folder(mark.fingerprint)]
+        places = (self.path / ABSTRACTION_NAME, Path(mark.folder), cached_folder(mark.fingerprint))
+        folders = list(dict.fromkeys(places))
         for folder in folders:
             if folder.is_dir():
                 saved = SavedAbstraction.open(folder)
                 if saved.fingerprint == mark.fingerprint:
                     return saved
-        places = " or ".join(f"'{folder}'" for folder in folders)
+        tried = " or ".join(f"'{folder}'" for folder in folders)
         raise UsageError(
             f"the abstraction '{mark.name}' (fingerprint {mark.fingerprint}) of '{self.path}' was not found "
-            f"in {places}: 'errai train {self.path / CONFIGURATION_NAME}' builds it"
+            f"in {tried}: 'errai train {self.path / CONFIGURATION_NAME}' builds it"
         )
 
     @cached_property

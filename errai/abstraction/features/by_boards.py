@@ -12,7 +12,7 @@ The numbers are those of `build.py`, to the bit. Hold'em takes seconds, because 
 one after the other, and its river leaves nothing on disk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import comb
 
@@ -161,10 +161,10 @@ def estimate_sums_seconds(plan: FeaturePlan, seconds_a_board: float) -> float:
     return seconds
 
 
-def _next_boards(board: npt.NDArray[np.uint8], deck: Array, num_new: int) -> npt.NDArray[np.uint8]:
+def _next_boards(board: npt.NDArray[np.uint8], deck: Sequence[int], num_new: int) -> npt.NDArray[np.uint8]:
     """Return what a board may become: uint8[E, cards]."""
-    left = np.setdiff1d(deck, board)
-    new = np.array(list(combinations(left.tolist(), num_new)), dtype=np.uint8)
+    left = sorted({*deck} - {*board.tolist()})
+    new = np.array(list(combinations(left, num_new)), dtype=np.uint8)
     return np.concatenate([np.broadcast_to(board, (len(new), len(board))), new], axis=1)
 
 
