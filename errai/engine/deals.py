@@ -41,8 +41,8 @@ class DealBatch(NamedTuple):
     """Some deals, iteration by iteration.
 
     Attributes:
-        rows: int64[N, 2 * R * 4] where each player's slots are in each round, see `_deals.FIRST`.
-        outcomes: int8[N, K] what showdowns come to, `FIRST_WINS`, `TIE` or `SECOND_WINS`; one with cards, in
+        rows: int64[N * 2 * R * 4] where each player's slots are in each round, see `_deals.FIRST`.
+        outcomes: int8[N * K] what showdowns come to, `FIRST_WINS`, `TIE` or `SECOND_WINS`; one with cards, in
             Bluff one for each bid.
         keys: uint64[N] of the random numbers of each deal.
     """
@@ -51,13 +51,31 @@ class DealBatch(NamedTuple):
     outcomes: npt.NDArray[np.int8]
     keys: npt.NDArray[np.uint64]
 
+    @staticmethod
+    def zeros(num_deals: int, num_rounds: int, num_outcomes: int) -> "DealBatch":
+        """Allocate a batch."""
+        return DealBatch(
+            np.zeros(num_deals * 2 * num_rounds * 4, dtype=np.int64),
+            np.zeros(num_deals * num_outcomes, dtype=np.int8),
+            np.zeros(num_deals, dtype=np.uint64),
+        )
+
     def by_round(self) -> npt.NDArray[np.int64]:
         """Return a view of `rows` as int64[N, 2, R, 4]."""
-        return self.rows.reshape(len(self.rows), 2, -1, 4)
+        return self.rows.reshape(len(self.keys), 2, -1, 4)
+
+    def by_outcome(self) -> npt.NDArray[np.int8]:
+        """Return a view of `outcomes` as int8[N, K]."""
+        return self.outcomes.reshape(len(self.keys), -1)
 
     def part(self, first: int, last: int) -> "DealBatch":
         """Return a view of some of the deals."""
-        return DealBatch(self.rows[first:last], self.outcomes[first:last], self.keys[first:last])
+        rows, outcomes = (len(array) // len(self.keys) for array in (self.rows, self.outcomes))
+        return DealBatch(
+            self.rows[first * rows : last * rows],
+            self.outcomes[first * outcomes : last * outcomes],
+            self.keys[first:last],
+        )
 
 
 class DealSource(Protocol):
@@ -201,11 +219,7 @@ class _CardDeals:
 
     def batch(self, num_deals: int) -> DealBatch:
         """Allocate a batch."""
-        return DealBatch(
-            np.zeros((num_deals, 2 * self.rules.num_rounds * 4), dtype=np.int64),
-            np.zeros((num_deals, 1), dtype=np.int8),
-            np.zeros(num_deals, dtype=np.uint64),
-        )
+        return DealBatch.zeros(num_deals, self.rules.num_rounds, 1)
 
     def _cards(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> npt.NDArray[np.uint8]:
         """Draw hole cards of the first player, of the second, and boards: uint8[N, cards]."""
@@ -244,7 +258,7 @@ class CellDeals(_CardDeals):
             layout.begin,
             layout.rows,
             batch.by_round(),
-            batch.outcomes,
+            batch.by_outcome(),
         )
 
 
@@ -298,7 +312,7 @@ class BucketDeals(_CardDeals):
                     rows[:, kernels.STRIDE] = layout.rows[q, r]
             rank = evaluate if rules.showdown is Showdown.POKER else evaluate_three_card
             strengths.append(rank(own))
-        batch.outcomes[:, 0] = kernels.TIE - np.sign(strengths[0] - strengths[1])
+        batch.outcomes[:] = kernels.TIE - np.sign(strengths[0] - strengths[1])
 
 
 class DiceDeals:
@@ -324,11 +338,7 @@ class DiceDeals:
 
     def batch(self, num_deals: int) -> DealBatch:
         """Allocate a batch."""
-        return DealBatch(
-            np.zeros((num_deals, self._begin.size * 4), dtype=np.int64),
-            np.zeros((num_deals, self._num_bids), dtype=np.int8),
-            np.zeros(num_deals, dtype=np.uint64),
-        )
+        return DealBatch.zeros(num_deals, self._begin.shape[1], self._num_bids)
 
     def fill(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> None:
         """Roll; arguments as for every source."""
@@ -342,5 +352,5 @@ class DiceDeals:
             self._rows,
             batch.keys,
             batch.by_round(),
-            batch.outcomes,
+            batch.by_outcome(),
         )

@@ -227,7 +227,7 @@ class SampledSolver(TableSolver):
     def _gather(self, iteration: int) -> None:
         """Do one iteration whose deals are shared out to threads."""
         deals, batch = self.rule.deals, self._batches[0]
-        weights = self.rule.weights(iteration, iteration + 1)[0]
+        weights = self.rule.weights(iteration, iteration + 1)
         share = -(-deals // self._num_threads)
 
         def deal(begin: int, end: int) -> None:
@@ -239,7 +239,7 @@ class SampledSolver(TableSolver):
             def work(begin: int, end: int, player: int = player) -> None:
                 first = player * deals
                 walk = self._walks[begin // share]
-                walk.gather(batch, player, first + begin, first + end, weights, self.regrets, self.averages)
+                walk.gather(batch, deals, first + begin, first + end, weights, self.regrets, self.averages)
 
             self._workers.run(work, deals, share)
             for part in range(-(-deals // share)):
