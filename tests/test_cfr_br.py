@@ -20,10 +20,12 @@ from errai.runs.abstracted import solve_abstracted_against_full
 from errai.solvers.cfr_br import TRUNKS, ResponseSolver
 from errai.solvers.make_solver import make_solver
 from errai.solvers.update_rules import ResponseRule
+from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.tables.layout import Floats, TableLayout
 from tests.naive.paths import naive_paths
 from tests.naive.tables import naive_board_above
-from tests.test_paths import GAINING, tree_of
+from tests.test_abstract_solving import RandomAbstraction
+from tests.test_paths import GAINING, GAMES, tree_of
 
 LEDUC = errai.load_game("leduc")
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -219,6 +221,39 @@ def test_threads_change_no_bit() -> None:
         for other in solvers[1:]:
             for position in (0, 1):
                 np.testing.assert_array_equal(both[position], other.tables[name][position])
+
+
+@pytest.mark.parametrize(("name", "trunk"), [("leduc", 1), ("rhode-island", 1), ("rhode-island", 2)])
+def test_hands_made_on_demand_learn_what_those_in_memory_learn(name: str, trunk: int) -> None:
+    game = GAMES[name]
+    abstraction = RandomAbstraction(game, 4)
+    rule = ResponseRule(name="cfr-br", trunk=trunk)
+    held = ResponseSolver(PublicTree.of(game).abstracted_by(abstraction), rule, np.float64, seed=6)
+    saved = SavedAbstraction(Path("nowhere"), "none", abstraction)
+    dealt = ResponseSolver.of_deals(PublicTree.of(game), rule, saved, np.float64, 1, seed=6)
+    rng = np.random.default_rng(0)
+    for table, both in held.tables.items():
+        for position in (0, 1):
+            both[position][:] = rng.normal(size=len(both[position]))  # ties would be broken by rounding
+            dealt.tables[table][position][:] = both[position]
+    before = [table.copy() for both in held.tables.values() for table in both]
+    for solver in (held, dealt):
+        solver.run(3)
+    after = [table for both in held.tables.values() for table in both]
+    assert not any(map(np.array_equal, before, after))
+    for one, other in zip(after, [t for both in dealt.tables.values() for t in both], strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    assert isinstance(dealt.strategy(), BucketStrategy)
+    with pytest.raises(UsageError, match="are not in memory"):
+        dealt.measure()
+
+
+def test_a_trunk_that_does_not_fit_is_refused() -> None:
+    tree = PublicTree.of("limit-holdem")
+    abstraction = RandomAbstraction(tree.rules, 4)
+    saved = SavedAbstraction(Path("nowhere"), "none", abstraction)
+    with pytest.raises(UsageError, match="the trunks of 'limit-holdem'"):
+        ResponseSolver.of_deals(tree, ResponseRule(name="cfr-br", trunk=3), saved)
 
 
 @pytest.mark.parametrize(
