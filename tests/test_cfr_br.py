@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from naive.paths import naive_paths
+from naive.tables import naive_board_above
+from test_abstract_solving import RandomAbstraction
+from test_paths import GAINING, GAMES, tree_of
 
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
@@ -22,10 +26,6 @@ from errai.solvers.make_solver import make_solver
 from errai.solvers.update_rules import ResponseRule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.tables.layout import Floats, TableLayout
-from tests.naive.paths import naive_paths
-from tests.naive.tables import naive_board_above
-from tests.test_abstract_solving import RandomAbstraction
-from tests.test_paths import GAINING, GAMES, tree_of
 
 LEDUC = errai.load_game("leduc")
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -157,14 +157,15 @@ def test_many_iterations_are_one_after_the_other(name: str, rounds: tuple[int, .
     tree = tree_of(name, rounds)
     source, root = GameSubgames(tree.plan(np.float64), tree.layout, 1), Root.of(tree.cells, np.float64)
     many, single = (ResponseWalk(source, learner, 1, root) for _ in range(2))
-    tables = [np.zeros((2, tree.layout.num_slots[learner])) for _ in range(2)]
+    size = tree.layout.num_slots[learner]
+    tables = [(np.zeros(size), np.zeros(size)) for _ in range(2)]
     rule = ResponseRule(name="cfr-br", discount=(1, 1, 1))
     steps = Steps(4, rule.steps(4, 10), rule.gain_weights(4, 10))
     many.learn(5, steps, *tables[0])
     for i, iteration in enumerate(range(4, 10)):
         subgame = source.sample(5, iteration, learner)
         single.respond(subgame, tables[1][0], iteration)
-        single.learn_on(subgame, *tables[1], steps.factors[i, learner], iteration)
+        single.learn_on(subgame, tables[1][0], tables[1][1], steps.factors[i, learner], iteration)
     np.testing.assert_array_equal(many.hybrid, single.hybrid)
     np.testing.assert_array_equal(tables[0], tables[1])
     assert many.trunk.any()

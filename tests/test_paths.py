@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from naive.paths import naive_hands, naive_paths, naive_sample
 
 import errai
 from errai.cards.deck import Deck
@@ -16,7 +17,6 @@ from errai.games.payoffs import Payoffs
 from errai.games.rules import PokerRules
 from errai.tables.layout import Floats, Tables
 from errai.tree.buckets import Buckets
-from tests.naive.paths import naive_hands, naive_paths, naive_sample
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 """Without the JIT, random numbers warn where 64 bits wrap."""

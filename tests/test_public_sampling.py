@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from test_abstract_solving import RandomAbstraction
+from test_paths import verify_unbiased
 
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
@@ -20,8 +22,6 @@ from errai.solvers.table_solver import TableSolver
 from errai.solvers.update_rules import SampledBoardsRule, find_rule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.strategy import Strategy
-from tests.test_abstract_solving import RandomAbstraction
-from tests.test_paths import verify_unbiased
 
 ALGORITHMS = ("pcs", "opcs", "spcs")
 LEDUC = errai.load_game("leduc")

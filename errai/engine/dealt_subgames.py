@@ -99,7 +99,7 @@ class DealtSubgames:
             self._made[learner] = make_buffers(plan, with_slots=with_slots, most_cells=boards.most_cells)
         layout = layout_at(self._layout, cells, self._buckets(cells))
         places, above = hybrid_places(self._walk, cells, trunk), self._trunk_places
-        begin = places.begin + (np.array(above.trunk_slots) - places.trunk_slots)[:, np.newaxis]
+        begin = places.begin + (np.array(above.trunk_slots) - np.array(places.trunk_slots))[:, np.newaxis]
         begin[:, :trunk] = above.begin[:, path[:-1]]
         arrays = plan.bucketed_arrays if layout.bucketed.any() else plan.arrays
         return Subgame(plan, 0, plan.children, arrays, layout, begin, places.rows)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from errai.tree.cells import BoardLinks, Cells
-from tests.naive import streams
+from naive import streams
 
 NOTHING = -1
 
