@@ -240,7 +240,7 @@ def learn_responses(
     follow,  # IN   int64[B, 2]
     before,  # IN   float64[B + 1]
     plan,  # IN   WalkPlan
-    children,  # INOUT int64[B, 2]  a copy of `follow`, before and after
+    children,  # INOUT int64[B, 2]  a copy of `follow`; those of a path's boards are changed
     cells,  # IN   CellArrays
     tables,  # INOUT [walk] Tables
     boards,  # TMP  int64[trunk + 1]
@@ -290,5 +290,3 @@ def learn_responses(
                 buffers,
                 out,
             )
-        for r in range(len(boards) - 1):
-            children[boards[r]] = follow[boards[r]]

@@ -152,7 +152,6 @@ class GameSubgames:
         self._before = deals_before(plan.cells.links)
         self._places = hybrid_places(plan.walk, plan.cells, trunk)
         self._children = [plan.children.copy() for _ in range(2)]
-        self._paths = [np.zeros(trunk + 1, dtype=np.int64) for _ in range(2)]
         self._buffers = [make_buffers(plan, with_slots=bucketed) for _ in range(2)]
 
     @property
@@ -180,24 +179,14 @@ class GameSubgames:
 
     def subgame(self, path: npt.NDArray[np.int64], learner: int) -> Subgame:
         """Return a sub-game of a learner: path int64[trunk + 1], boards counted through all rounds."""
-        children, last = self._children[learner], self._paths[learner]
-        children[last[:-1]] = self.plan.children[last[:-1]]
-        children[path[:-1]] = np.stack([path[1:], path[1:] + 1], axis=1)
-        last[:] = path
-        places = self._places
-        return Subgame(
-            self.plan,
-            int(path[0]),
-            children,
-            self._cells,
-            self.layout,
-            places.begin,
-            places.rows,
-        )
+        # What an earlier path has left is at boards that this one does not visit, or replaces.
+        self._children[learner][path[:-1]] = np.stack([path[1:], path[1:] + 1], axis=1)
+        return self.whole(learner)._replace(first_board=int(path[0]))
 
     def whole(self, learner: int) -> Subgame:
-        """Return what all sub-games of a learner have in common, before one is sampled."""
-        return self.subgame(self._paths[learner].copy(), learner)
+        """Return what all sub-games of a learner have in common."""
+        children, places = self._children[learner], self._places
+        return Subgame(self.plan, 0, children, self._cells, self.layout, places.begin, places.rows)
 
     def learn(
         self,
@@ -227,7 +216,7 @@ class GameSubgames:
             self.plan.children,
             self._before,
             self.plan.walk.plan,
-            self.plan.children.copy(),
+            self._children[learner],
             self._cells,
             tables,
             np.zeros(self._trunk + 1, dtype=np.int64),
