@@ -33,7 +33,7 @@ def named(name: str) -> PokerRules:
 
 
 SMALL_RHODE_ISLAND = replace(
-    named("rhode-island"), name="small-rhode-island", deck=Deck("JQK", "ch"), max_raises=(1, 1, 1)
+    named("rhode-island"), name="small-rhode-island", deck=Deck("QK", "cds"), max_raises=(1, 1, 1)
 )
 SHORT_HOLDEM = PokerRules(
     name="short-holdem",

@@ -132,9 +132,14 @@ def test_a_discount_counts_as_a_discount() -> None:
 
 
 def of_deals(game: PokerRules, algorithm: str, num_threads: int = 1, **options: Any) -> PublicSampledSolver:
-    abstraction = RandomAbstraction(game, 20, num_players_described=1)
+    abstraction = RandomAbstraction(game, 20)
     return PublicSampledSolver.of_deals(
-        PublicTree.of(game), rule_of(algorithm), saved(abstraction), np.float64, num_threads, **options
+        PublicTree.of(game),
+        rule_of(algorithm, discount=(1, 1, 1)),
+        saved(abstraction),
+        np.float64,
+        num_threads,
+        **options,
     )
 
 
@@ -143,8 +148,8 @@ def of_deals(game: PokerRules, algorithm: str, num_threads: int = 1, **options: 
 def test_hands_made_on_demand_learn_what_those_in_memory_learn(game: PokerRules, algorithm: str) -> None:
     dealt = of_deals(game, algorithm, seed=6)
     # The same buckets; preflop Leduc has more of them than hands, and keeps its hands.
-    tree = PublicTree.of(game).abstracted_by(RandomAbstraction(game, 20, num_players_described=1))
-    held = PublicSampledSolver(tree, rule_of(algorithm), np.float64, seed=6)
+    tree = PublicTree.of(game).abstracted_by(RandomAbstraction(game, 20))
+    held = PublicSampledSolver(tree, rule_of(algorithm, discount=(1, 1, 1)), np.float64, seed=6)
     rng = np.random.default_rng(0)
     for one, other in zip(all_tables(dealt), all_tables(held), strict=True):
         one[:] = rng.normal(size=len(one))  # no ties, which rounding would break either way

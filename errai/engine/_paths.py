@@ -222,3 +222,71 @@ def learn_paths(
                 buffers,
                 out,
             )
+
+
+@kernel()
+def learn_responses(
+    seed,  # IN   int64
+    first_iteration,  # IN   int64
+    learner,  # IN   int64  position
+    modes,  # IN   uint8[2, 2, R]  of the hybrid's walk, and of the learner's
+    steps,  # IN   float64[2 iterations, 2, 5]  of the hybrid's walk, and of the learner's, in turn
+    weights,  # IN   float64[iterations]  how often each iteration's regrets count
+    scales,  # IN   float64[2]
+    scaled,  # TMP  float64[2]
+    entries,  # IN   int64[2]  of the first round, first and one past the last
+    widths,  # IN   int64[2]  each player's root cells
+    round_board,  # IN   int64[R + 1]
+    follow,  # IN   int64[B, 2]
+    before,  # IN   float64[B + 1]
+    plan,  # IN   WalkPlan
+    children,  # INOUT int64[B, 2]  a copy of `follow`; those of a path's boards are changed
+    cells,  # IN   CellArrays
+    tables,  # INOUT [walk] Tables
+    boards,  # TMP  int64[trunk + 1]
+    bounds,  # TMP  int64[2]
+    above,  # IN   [player] float[...]  reach of root cells
+    buffers,  # INOUT Buffers
+    out,  # OUT  [player] float[...]  values of root cells
+):
+    """Do iterations of CFR-BR in games where no two boards of a sub-game share buckets."""
+    for i in range(len(weights)):
+        sample_boards(stream_key(seed, first_iteration + i, learner), round_board, follow, before, boards)
+        for r in range(len(boards) - 1):
+            children[boards[r], 0], children[boards[r], 1] = boards[r + 1], boards[r + 1] + 1
+        bounds[0], bounds[1] = boards[0], boards[0] + 1
+        for turn in range(2):
+            player = learner if turn == 1 else 1 - learner
+            scaled[player] = scales[player] * weights[i]
+            walk(
+                VALUES,
+                player,
+                player + 1,
+                modes[turn],
+                True,
+                steps[2 * i + turn : 2 * i + turn + 1],
+                scaled,
+                0,
+                entries[0],
+                entries[1],
+                bounds,
+                False,
+                0,
+                entries[0],
+                entries[1] - entries[0],
+                widths,
+                len(round_board) - 1,
+                TO_THE_END,
+                0,
+                0,
+                0,
+                plan,
+                children,
+                cells,
+                tables[turn],
+                above,
+                above,
+                above,
+                buffers,
+                out,
+            )

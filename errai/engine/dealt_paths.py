@@ -4,25 +4,22 @@ The hands of a path are made when it is dealt, their buckets looked up, and drop
 are `errai.tables.bucket_layout`'s, which need no hands.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from errai.engine import _paths as kernels
-from errai.engine._streams import stream_key
-from errai.engine.paths import ALL_HANDS, PathWalker, SharedCut, Steps, deals_before
+from errai.engine.dealt_boards import DealtBoards, layout_at
+from errai.engine.paths import ALL_HANDS, PathWalker, SharedCut, Steps
 from errai.engine.plan import Plan
 from errai.engine.root import Pair, Root
 from errai.engine.workspace import Buffers, make_buffers
 from errai.games.deals import Deals
 from errai.tables.bucket_layout import BucketLayout
-from errai.tables.layout import TableLayout
 from errai.tree.buckets import Buckets
-from errai.tree.cells import Cells, board_links, path_cells
+from errai.tree.cells import Cells, path_cells
 from errai.tree.walk import WalkTree
 from errai.workers import Workers
 
@@ -35,9 +32,6 @@ class DealtPaths:
 
     Threads share the betting sequences below a cut. No two of them have a slot in common, so the same bits
     come out on any number of threads.
-
-    Attributes:
-        links: how the boards of the whole game follow each other.
     """
 
     def __init__(
@@ -61,18 +55,9 @@ class DealtPaths:
             sampled: which private hand is sampled besides.
             num_threads: threads that share a path.
         """
-        self._walk, self._deals, self._layout, self._buckets = walk, deals, layout, buckets
+        self._walk, self._layout, self._buckets = walk, layout, buckets
         self._dtype, self._sampled, self._num_threads = np.dtype(dtype), sampled, num_threads
-        self.links = board_links(deals)
-        self._follow = np.stack([self.links.child_begin, self.links.child_end], axis=1)
-        self._before = deals_before(self.links)
-        rules = deals.rules
-        self._most_cells = [
-            deals.num_rows(r)
-            if deals.num_boards(r) == 1
-            else comb(rules.deck.size - rules.num_board_cards_by(r), rules.num_hole_cards)
-            for r in range(rules.num_rounds)
-        ]
+        self._boards = DealtBoards(deals)
         self._root: Root | None = None
         self._buffers: list[Buffers] = []
         self._cut = self._chosen_cut()
@@ -100,8 +85,7 @@ class DealtPaths:
     @property
     def nbytes(self) -> int:
         """Bytes of the buffers and of the boards."""
-        boards = sum(array.nbytes for array in (*self.links, self._follow, self._before))
-        return boards + sum(buffers.nbytes for buffers in self._buffers)
+        return self._boards.nbytes + sum(buffers.nbytes for buffers in self._buffers)
 
     @cached_property
     def _workers(self) -> Workers:
@@ -111,61 +95,36 @@ class DealtPaths:
     def _shared(self) -> SharedCut | None:
         return None if self._cut is None else SharedCut(self._cut, self._workers, self._buffers[1:])
 
-    def sample(self, seed: int, iteration: int, player: int) -> npt.NDArray[np.int64]:
-        """Return the boards on which a player learns in an iteration, counted in each round: int64[R]."""
-        boards = np.zeros(self._deals.rules.num_rounds, dtype=np.int64)
-        key = np.uint64(stream_key(seed, iteration, player))
-        kernels.sample_boards(key, self.links.round_board, self._follow, self._before, boards)
-        found: npt.NDArray[np.int64] = boards - self.links.round_board[:-1]
-        return found
-
-    def walker(self, boards: Sequence[int]) -> PathWalker:
+    def walker(self, path: npt.NDArray[np.int64]) -> PathWalker:
         """Make the hands of a path, look up their buckets, and return what walks it.
 
         Args:
-            boards: [round] a canonical board, counted in its round.
+            path: int64[R] boards, counted through all rounds of the game.
         """
-        through = self.links.round_board[:-1] + np.asarray(boards)
-        # Deals from the one before, over the chance to choose this one of them: what all of them sum to.
-        spans = [tuple(self.links.round_board[:2].tolist()), *self._follow[through[:-1]].tolist()]
-        factors = [self._before[last] - self._before[first] for first, last in spans]
-        cells = path_cells(self._deals, [int(board) for board in boards], factors)
+        boards = self._boards
+        cells = path_cells(boards.deals, boards.in_rounds(path), boards.factors(path))
         plan = Plan(self._walk, cells, self._dtype)
         if self._root is None:
             self._root = Root.of(cells, self._dtype)  # the same on every path
         if not self._buffers:
             with_slots = bool(self._layout.bucketed.any())
             self._buffers = [
-                make_buffers(plan, with_slots=with_slots, most_cells=self._most_cells)
+                make_buffers(plan, with_slots=with_slots, most_cells=boards.most_cells)
                 for _ in range(1 + (self._num_threads if self._cut is not None else 0))
             ]
-        layout = self._path_layout(cells)
+        layout = layout_at(self._layout, cells, self._buckets(cells))
         arrays = plan.bucketed_arrays if layout.bucketed.any() else plan.arrays
         return PathWalker(plan, layout, arrays, self._root, self._sampled, self._buffers[0])
 
-    def _path_layout(self, cells: Cells) -> TableLayout:
-        """Return the places of a path's boards in the tables."""
-        maps, buckets = self._buckets(cells).maps, []
-        for q, player in enumerate(cells.players):
-            bucket = np.zeros(int(player.cell_begin[-1]), dtype=np.int32)
-            for r, found in maps[q].items():
-                bucket[player.cell_begin[r] : player.cell_begin[r + 1]] = found  # one board a round
-            buckets.append(bucket)
-        whole = self._layout
-        return TableLayout(
-            whole.begin,
-            whole.rows,
-            (buckets[0], buckets[1]),
-            whole.bucketed,
-            whole.num_slots,
-            whole.shard_begin,
-        )
+    def sample(self, seed: int, iteration: int, player: int) -> npt.NDArray[np.int64]:
+        """Return the boards on which a player learns in an iteration, through all rounds: int64[R]."""
+        return self._boards.sample(seed, iteration, player, len(self._walk.plan.round_entry) - 1)
 
     def learn(self, seed: int, steps: Steps, regrets: Pair, averages: Pair) -> None:
         """Do iterations; what is played are the regrets."""
         for i, weight in enumerate(steps.weights.tolist()):
             for player in (0, 1):
-                walker = self.walker(self.sample(seed, steps.first + i, player).tolist())
+                walker = self.walker(self.sample(seed, steps.first + i, player))
                 tables = walker.bind(regrets, averages)
                 path, step = walker.sample(seed, steps.first + i, player), steps.factors[i, player]
                 walker.walk_path(player, path, tables, step, weight, self._shared)

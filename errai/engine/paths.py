@@ -340,10 +340,9 @@ class PathWalker:
         cut = shared.round
         widths = np.diff(self._cells.begin[:, 2 * cut - 1 : 2 * cut + 1])[:, 0]
         first, last = plan.round_entry[cut : cut + 2].tolist()
-        reach, values = (
-            tuple(np.zeros(width * (last - first), initial[0].dtype) for width in widths.tolist())
-            for _ in range(2)
-        )
+        sizes, dtype = (widths * (last - first)).tolist(), initial[0].dtype
+        reach: Pair = (np.zeros(sizes[0], dtype), np.zeros(sizes[1], dtype))
+        values: Pair = (np.zeros(sizes[0], dtype), np.zeros(sizes[1], dtype))
         given = (reach, values)
         self._run(_walk.REACH, player, start, cut, own, steps, self.buffers, self.root_values, given)
         left = iter(range(first, last))

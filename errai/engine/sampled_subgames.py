@@ -31,6 +31,9 @@ from errai.tables.layout import Floats, Places, TableLayout, Tables
 from errai.tree.cells import Cells
 from errai.tree.walk import WalkTree
 
+NO_AVERAGE = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
+"""The step of a hybrid: what it plays on average is nobody's concern."""
+
 
 class Subgame(NamedTuple):
     """What is walked in an iteration.
@@ -128,7 +131,12 @@ def hybrid_places(walk: WalkTree, cells: Cells, trunk: int) -> HybridPlaces:
 
 
 class GameSubgames:
-    """Sub-games of a game whose hands are all in memory."""
+    """Sub-games of a game whose hands are all in memory.
+
+    Attributes:
+        plan: the whole game.
+        layout: of the learners' tables.
+    """
 
     def __init__(self, plan: Plan, layout: TableLayout, trunk: int) -> None:
         """Weigh the deals.
@@ -138,14 +146,13 @@ class GameSubgames:
             layout: of the learners' tables.
             trunk: rounds of the trunk.
         """
-        self._plan, self._layout, self._trunk = plan, layout, trunk
-        self._bucketed = bool(layout.bucketed.any())
-        self._cells = sampled_arrays(plan, self._bucketed, trunk)
+        self.plan, self.layout, self._trunk = plan, layout, trunk
+        bucketed = bool(layout.bucketed.any())
+        self._cells = sampled_arrays(plan, bucketed, trunk)
         self._before = deals_before(plan.cells.links)
         self._places = hybrid_places(plan.walk, plan.cells, trunk)
         self._children = [plan.children.copy() for _ in range(2)]
-        self._paths = [np.zeros(trunk + 1, dtype=np.int64) for _ in range(2)]
-        self._buffers = [make_buffers(plan, with_slots=self._bucketed) for _ in range(2)]
+        self._buffers = [make_buffers(plan, with_slots=bucketed) for _ in range(2)]
 
     @property
     def trunk_slots(self) -> tuple[int, int]:
@@ -166,25 +173,57 @@ class GameSubgames:
         """Deal a sub-game for a learner; the last one of this learner is no longer to be walked."""
         path = np.zeros(self._trunk + 1, dtype=np.int64)
         key = np.uint64(stream_key(seed, iteration, learner))
-        round_board = self._plan.cells.links.round_board
-        path_kernels.sample_boards(key, round_board, self._plan.children, self._before, path)
+        round_board = self.plan.cells.links.round_board
+        path_kernels.sample_boards(key, round_board, self.plan.children, self._before, path)
         return self.subgame(path, learner)
 
     def subgame(self, path: npt.NDArray[np.int64], learner: int) -> Subgame:
         """Return a sub-game of a learner: path int64[trunk + 1], boards counted through all rounds."""
-        children, last = self._children[learner], self._paths[learner]
-        children[last[:-1]] = self._plan.children[last[:-1]]
-        children[path[:-1]] = np.stack([path[1:], path[1:] + 1], axis=1)
-        last[:] = path
-        places = self._places
-        return Subgame(
-            self._plan,
-            int(path[0]),
-            children,
+        # What an earlier path has left is at boards that this one does not visit, or replaces.
+        self._children[learner][path[:-1]] = np.stack([path[1:], path[1:] + 1], axis=1)
+        return self.whole(learner)._replace(first_board=int(path[0]))
+
+    def whole(self, learner: int) -> Subgame:
+        """Return what all sub-games of a learner have in common."""
+        children, places = self._children[learner], self._places
+        return Subgame(self.plan, 0, children, self._cells, self.layout, places.begin, places.rows)
+
+    def learn(
+        self,
+        seed: int,
+        steps: Steps,
+        learner: int,
+        modes: npt.NDArray[np.uint8],
+        tables: tuple[Tables, Tables],
+        root: Root,
+    ) -> None:
+        """Do iterations for a learner: modes and tables are those of the hybrid's walk and of its own."""
+        factors = np.empty((2 * len(steps.weights), 2, NUM_FACTORS))
+        factors[::2] = NO_AVERAGE
+        factors[1::2] = steps.factors
+        path_kernels.learn_responses(
+            seed,
+            steps.first,
+            learner,
+            modes,
+            factors,
+            steps.weights,
+            root.scales,
+            np.zeros(2),
+            np.array(self.plan.entries(0)),
+            np.array([len(initial) for initial in root.initial]),
+            self.plan.cells.links.round_board,
+            self.plan.children,
+            self._before,
+            self.plan.walk.plan,
+            self._children[learner],
             self._cells,
-            self._layout,
-            places.begin,
-            places.rows,
+            tables,
+            np.zeros(self._trunk + 1, dtype=np.int64),
+            np.zeros(2, dtype=np.int64),
+            root.initial,
+            self._buffers[learner],
+            (np.zeros_like(root.initial[0]), np.zeros_like(root.initial[1])),
         )
 
     def buffers(self, learner: int) -> Buffers:
@@ -220,6 +259,20 @@ class ResponseWalk:
 
     def learn(self, seed: int, steps: Steps, regrets: Floats, averages: Floats) -> None:
         """Do iterations: regrets and averages are the learner's."""
+        source = self._source
+        if isinstance(source, GameSubgames) and not self._shares_buckets(source.layout):
+            source.learn(
+                seed,
+                steps,
+                self.learner,
+                self._modes(source.plan.num_rounds),
+                (
+                    self._tables(source.whole(self.learner), regrets, regrets),
+                    self._tables(source.whole(self.learner), regrets, averages),
+                ),
+                self._root,
+            )
+            return
         for i, weight in enumerate(steps.weights.tolist()):
             subgame = self._source.sample(seed, steps.first + i, self.learner)
             self.respond(subgame, regrets, weight)
@@ -228,10 +281,8 @@ class ResponseWalk:
     def respond(self, subgame: Subgame, regrets: Floats, weight: float = 1.0) -> None:
         """Let the hybrid learn in the trunk, and write down its best actions below."""
         position = 1 - self.learner
-        modes = np.full((2, subgame.plan.num_rounds), LEARN, dtype=np.uint8)
-        modes[:, self._trunk :] = KEEP
-        no_average = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
-        self._walk(subgame, position, modes, self._tables(subgame, regrets, regrets), no_average, weight)
+        tables, modes = self._tables(subgame, regrets, regrets), self._modes(subgame.plan.num_rounds)
+        self._walk(subgame, position, modes[0], tables, NO_AVERAGE, weight)
 
     def learn_on(
         self,
@@ -243,20 +294,31 @@ class ResponseWalk:
     ) -> None:
         """Let the learner learn in all rounds, against the hybrid as it is."""
         tables = self._tables(subgame, regrets, averages)
-        modes = np.full((2, subgame.plan.num_rounds), LEARN, dtype=np.uint8)
-        # Where several boards of a round are walked that share buckets, each cell plays what its bucket
-        # played before any of them learnt.
-        apart = bool(subgame.layout.bucketed[self.learner, self._trunk + 1 :].any())
+        modes = self._modes(subgame.plan.num_rounds)
+        apart = self._shares_buckets(subgame.layout)
         if apart:
             if self._gains is None:
                 self._gains = (np.zeros_like(regrets), np.zeros_like(averages))
             for gains in self._gains:
                 gains.fill(0)
             tables = tables._replace(gain=self._gains)
-        self._walk(subgame, self.learner, modes, tables, step, weight)
+        self._walk(subgame, self.learner, modes[1], tables, step, weight)
         if apart and self._gains is not None:
             regrets += self._gains[0]
             averages += self._gains[1]
+
+    def _shares_buckets(self, layout: TableLayout) -> bool:
+        """Return whether several boards of a sub-game share buckets.
+
+        Each cell is then to play what its bucket played before any of them learnt.
+        """
+        return bool(layout.bucketed[self.learner, self._trunk + 1 :].any())
+
+    def _modes(self, num_rounds: int) -> npt.NDArray[np.uint8]:
+        """Return the modes of the hybrid's walk and of the learner's: uint8[2, 2, R]."""
+        modes = np.full((2, 2, num_rounds), LEARN, dtype=np.uint8)
+        modes[0, :, self._trunk :] = KEEP
+        return modes
 
     def _tables(self, subgame: Subgame, regrets: Floats, averages: Floats) -> Tables:
         """Return the learner's tables and the hybrid's."""

@@ -21,18 +21,24 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine.dealt_subgames import DealtSubgames
 from errai.engine.paths import Steps
 from errai.engine.public_tree import PublicTree
 from errai.engine.root import Root
 from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, SubgameSource
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError, verify_whole
+from errai.games.deals import Deals
+from errai.games.rounds import round_of_game
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
 from errai.solvers.solve import verified_steps, warm_up_walks
-from errai.solvers.table_solver import Measurement, TableSolver
+from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
 from errai.solvers.update_rules import ResponseRule
+from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
+from errai.strategy.played import BucketLookup
 from errai.strategy.strategy import Strategy
+from errai.tables.bucket_layout import bucket_layout
 from errai.workers import Workers, verified_threads
 
 TRUNKS = "trunks"
@@ -45,6 +51,7 @@ class ResponseSolver(TableSolver):
     Attributes:
         seed: of everything that is sampled.
         walks: [learner] the learner in this position, and the hybrid in the other.
+        saved: the abstraction of a game whose hands do not fit into memory; None where they do.
     """
 
     rule: ResponseRule
@@ -69,20 +76,67 @@ class ResponseSolver(TableSolver):
             seed: of everything that is sampled.
             tables_in: a folder in whose file system the learners' tables are held; by default in memory.
         """
-        self.seed = seed
-        verify_whole("seed", seed, 0)
         verify_trunk(tree, rule.trunk)
         numbers = np.dtype(dtype or tree.default_dtype)
         threads = 1 if num_threads is None and tree.is_small else verified_threads(num_threads)
-        self._num_threads = min(2, threads)
-        self._source: SubgameSource = GameSubgames(tree.plan(numbers), tree.layout, rule.trunk)
-        slots = sum(tree.layout.num_slots) * (0 if tables_in is not None else len(rule.table_names()))
-        slots += sum(self._source.hybrid_slots)
-        verify_memory(slots * numbers.itemsize, f"solving '{tree.game.name}' ({slots:,} numbers)")
-        super().__init__(tree, rule, tree.layout, numbers, tables_in)
+        source = GameSubgames(tree.plan(numbers), tree.layout, rule.trunk)
         root = Root.of(tree.cells, numbers, tree.weights)
-        self.walks = [ResponseWalk(self._source, learner, rule.trunk, root) for learner in (0, 1)]
+        self._allocate(tree, rule, tree.layout, source, root, threads, seed, tables_in)
+
+    def _allocate(
+        self,
+        tree: PublicTree,
+        rule: ResponseRule,
+        layout: SolverLayout,
+        source: SubgameSource,
+        root: Root,
+        num_threads: int,
+        seed: int,
+        tables_in: str | Path | None,
+        saved: SavedAbstraction | None = None,
+    ) -> None:
+        verify_whole("seed", seed, 0)
+        self.seed, self.saved, self._source, self._num_threads = seed, saved, source, min(2, num_threads)
+        dtype = root.initial[0].dtype
+        slots = sum(layout.num_slots) * (0 if tables_in is not None else len(rule.table_names()))
+        slots += sum(source.hybrid_slots)
+        verify_memory(slots * dtype.itemsize, f"solving '{tree.game.name}' ({slots:,} numbers)")
+        TableSolver.__init__(self, tree, rule, layout, dtype, tables_in)
+        self.walks = [ResponseWalk(source, learner, rule.trunk, root) for learner in (0, 1)]
         self.tables[TRUNKS] = (self.walks[1].trunk, self.walks[0].trunk)
+
+    @classmethod
+    def of_deals(
+        cls,
+        tree: PublicTree,
+        rule: ResponseRule,
+        saved: SavedAbstraction,
+        dtype: npt.DTypeLike = np.float32,
+        num_threads: int | None = None,
+        seed: int = 0,
+        tables_in: str | Path | None = None,
+    ) -> "ResponseSolver":
+        """Allocate the tables of a game of any size, whose cells are never asked for as a whole.
+
+        Args:
+            tree: the game.
+            rule: the update rule; the trunk that it asks for must fit into memory, hand by hand.
+            saved: what both learners see; rounds with more than one board must have buckets.
+            dtype: float32 or float64.
+            num_threads: as above; by default all cores.
+            seed: of everything that is sampled.
+            tables_in: a folder in whose file system the learners' tables are held; by default in memory.
+        """
+        verify_trunk(tree, rule.trunk)
+        deals, pair = Deals(tree.rules), (saved.abstraction, saved.abstraction)
+        layout = bucket_layout(tree.walk, deals, pair)
+        lookup = BucketLookup(tree.rules, pair)
+        source = DealtSubgames(tree.walk, deals, layout, lookup.of, dtype, rule.trunk)
+        solver = cls.__new__(cls)
+        root = Root.of(source.trunk_cells, dtype)
+        threads = verified_threads(num_threads)
+        solver._allocate(tree, rule, layout, source, root, threads, seed, tables_in, saved)
+        return solver
 
     @property
     def num_threads(self) -> int:
@@ -125,13 +179,23 @@ class ResponseSolver(TableSolver):
     def measure(self, current: bool = False) -> Measurement:
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
         self.verify_finite()
+        if self.saved is not None:
+            raise UsageError(
+                f"the hands of '{self.tree.game.name}' are not in memory: what was learnt is measured "
+                "sub-game by sub-game, by errai.exploitability(solver.strategy())"
+            )
         played = self.source if current else self.averages
         measured = measure_exploitability(self.tree, played, self._measuring)
         return Measurement(self.iteration, self.seconds, measured)
 
-    def strategy(self, current: bool = False) -> Strategy:
+    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
         """Return the average strategy, or the current one; it changes with the tables."""
-        return Strategy(self.tree, self.source if current else self.averages)
+        played = self.source if current else self.averages
+        return (
+            Strategy(self.tree, played)
+            if self.saved is None
+            else BucketStrategy(self.tree, self.saved, played)
+        )
 
     def verify_finite(self) -> None:
         """Stop with the name of the decision where a table holds a number that is none."""
@@ -144,8 +208,11 @@ class ResponseSolver(TableSolver):
         super().verify_finite()
 
     def describe_slot(self, player: int, slot: int) -> str:
-        """Name the decision, board and row of a slot."""
-        return self.tree.describe_slot(player, slot)
+        """Name the decision and row of a slot; of a game of any size, its round."""
+        if self.saved is None:
+            return self.tree.describe_slot(player, slot)
+        shard = int(np.searchsorted(self.layout.shard_begin[player], slot, side="right")) - 1
+        return round_of_game(self.tree.rules, shard)
 
 
 def verify_trunk(tree: PublicTree, trunk: int) -> None:

@@ -83,15 +83,27 @@ class PublicSampledSolver(TableSolver):
             in_order: whether the tables are to depend on nothing but the seed. Without it threads write to
                 the same tables without waiting for each other.
         """
-        self.seed, self.saved = seed, None
-        verify_whole("seed", seed, 0)
         numbers = np.dtype(dtype or tree.default_dtype)
-        _verify_tables(tree, tree.layout, rule, numbers, tables_in)
         threads = 1 if in_order else verified_threads(num_threads)
-        self.engine: PathEngine = GamePaths(
-            tree.plan(numbers), tree.layout, SAMPLED_HANDS[rule.name], threads, tree.weights
-        )
-        super().__init__(tree, rule, tree.layout, numbers, tables_in)
+        sampled = SAMPLED_HANDS[rule.name]
+        engine = GamePaths(tree.plan(numbers), tree.layout, sampled, threads, tree.weights)
+        self._allocate(tree, rule, tree.layout, engine, seed, tables_in)
+
+    def _allocate(
+        self,
+        tree: PublicTree,
+        rule: SampledBoardsRule,
+        layout: SolverLayout,
+        engine: PathEngine,
+        seed: int,
+        tables_in: str | Path | None,
+        saved: SavedAbstraction | None = None,
+    ) -> None:
+        verify_whole("seed", seed, 0)
+        self.seed, self.engine, self.saved = seed, engine, saved
+        slots, held = sum(layout.num_slots), 0 if tables_in is not None else len(rule.table_names())
+        verify_memory(slots * held * engine.dtype.itemsize, f"solving '{tree.game.name}' ({slots:,} slots)")
+        TableSolver.__init__(self, tree, rule, layout, engine.dtype, tables_in)
 
     @classmethod
     def of_deals(
@@ -115,23 +127,13 @@ class PublicSampledSolver(TableSolver):
             seed: of everything that is sampled.
             tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
-        solver = cls.__new__(cls)
-        solver.seed, solver.saved = seed, saved
-        verify_whole("seed", seed, 0)
-        deals, numbers = Deals(tree.rules), np.dtype(dtype)
-        pair = (saved.abstraction, saved.abstraction)
+        deals, pair = Deals(tree.rules), (saved.abstraction, saved.abstraction)
         layout = bucket_layout(tree.walk, deals, pair)
-        _verify_tables(tree, layout, rule, numbers, tables_in)
-        solver.engine = DealtPaths(
-            tree.walk,
-            deals,
-            layout,
-            BucketLookup(tree.rules, pair).of,
-            numbers,
-            SAMPLED_HANDS[rule.name],
-            verified_threads(num_threads),
-        )
-        TableSolver.__init__(solver, tree, rule, layout, numbers, tables_in)
+        lookup, threads = BucketLookup(tree.rules, pair), verified_threads(num_threads)
+        sampled = SAMPLED_HANDS[rule.name]
+        solver = cls.__new__(cls)
+        engine = DealtPaths(tree.walk, deals, layout, lookup.of, dtype, sampled, threads)
+        solver._allocate(tree, rule, layout, engine, seed, tables_in, saved)
         return solver
 
     @property
@@ -185,19 +187,6 @@ class PublicSampledSolver(TableSolver):
         assert isinstance(self.layout, BucketLayout)
         r = int(np.searchsorted(self.layout.begin[player], slot, side="right")) - 1
         return round_of_game(self.tree.rules, r)
-
-
-def _verify_tables(
-    tree: PublicTree,
-    layout: SolverLayout,
-    rule: SampledBoardsRule,
-    dtype: np.dtype[np.generic],
-    tables_in: str | Path | None,
-) -> None:
-    """Refuse tables that do not fit into memory."""
-    slots = sum(layout.num_slots)
-    held = 0 if tables_in is not None else len(rule.table_names())
-    verify_memory(slots * held * dtype.itemsize, f"solving '{tree.game.name}' ({slots:,} slots)")
 
 
 @lru_cache

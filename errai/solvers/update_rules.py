@@ -392,7 +392,8 @@ class SampledBoardsRule(UpdateRule):
             return t
         # Always summed from the first iteration on: the bits must not depend on where a stretch begins.
         growth = np.cumsum(np.log1p(np.arange(1, last, dtype=np.float64) ** -alpha))
-        return np.exp(np.concatenate([[0.0], growth])[first - 1 : last - 1])
+        weights: npt.NDArray[np.float64] = np.exp(np.concatenate([[0.0], growth]))
+        return weights[first - 1 : last - 1]
 
 
 class ResponseRule(SampledBoardsRule):

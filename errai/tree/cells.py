@@ -310,6 +310,7 @@ def path_cells(
     factors: Sequence[float],
     first_round: int = 0,
     dealt: bool | None = None,
+    with_following: bool = False,
 ) -> Cells:
     """Return the cells of one board a round, each dealt from the one before.
 
@@ -321,6 +322,7 @@ def path_cells(
         first_round: the betting round of the first board.
         dealt: whether the cards of the first round are on the table before the path begins; otherwise the
             root cells are those of the board before. Without it, only where they deal nothing.
+        with_following: whether to make all boards, too, that may follow the last one.
     """
     rules = deals.rules
     if not 1 <= len(boards) <= rules.num_rounds - first_round or len(factors) != len(boards):
@@ -340,6 +342,8 @@ def path_cells(
             )
         cards = deals.boards.cards(deals.board_round(r))[board : board + 1]
         levels.append(BoardLevel(cards, np.array([0, 1]), np.array([factors[i]], dtype=np.float64)))
+    if with_following:
+        levels += _levels_below(deals, first_round + len(boards) - 1, boards[-1], dealt=True)[1:]
     hands = rules.deck.hands(rules.num_hole_cards)
     root = None
     if not dealt:
