@@ -22,7 +22,7 @@ from errai.engine.section import KEEP, LEARN
 from errai.errors import UsageError
 from errai.runs.abstracted import solve_abstracted_against_full
 from errai.solvers.cfr_br import TRUNKS, ResponseSolver
-from errai.solvers.make_solver import make_solver
+from errai.solvers.make import make_solver
 from errai.solvers.update_rules import ResponseRule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.tables.layout import Floats, TableLayout
