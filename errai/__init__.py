@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from errai.runs.folder import load_strategy as load_strategy
     from errai.runs.run import solve as solve
     from errai.runs.spot import solve_spot as solve_spot
+    from errai.runs.training import train as train
     from errai.solvers.matrix import solve_matrix as solve_matrix
+    from errai.solvers.update_rules import SampledRule as SampledRule
     from errai.solvers.update_rules import UpdateRule as UpdateRule
     from errai.strategy.openspiel import from_openspiel as from_openspiel
     from errai.strategy.openspiel import to_openspiel as to_openspiel
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Payoffs": "errai.games.payoffs",
+    "SampledRule": "errai.solvers.update_rules",
     "UpdateRule": "errai.solvers.update_rules",
     "UsageError": "errai.errors",
     "abstract": "errai.abstraction.build",
@@ -52,6 +55,7 @@ _HOMES = {
     "solve_spot": "errai.runs.spot",
     "strategy_from_function": "errai.strategy.strategy",
     "to_openspiel": "errai.strategy.openspiel",
+    "train": "errai.runs.training",
     "uniform_strategy": "errai.strategy.strategy",
 }
 

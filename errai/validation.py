@@ -54,6 +54,8 @@ def first_mistake(error: ValidationError, model: type[BaseModel], section: str =
         return f"{key} must be {about['expected']}, not {value}"
     if kind == "greater_than_equal":
         return f"{key} must be {about['ge']:g} or more, not {value}"
+    if kind == "greater_than":
+        return f"{key} must be more than {about['gt']:g}, not {value}"
     if kind == "too_short":
         return f"{key} must have {about['min_length']} or more entries, not {about['actual_length']}"
     if kind == "too_long":

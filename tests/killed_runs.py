@@ -21,7 +21,8 @@ import numpy as np
 
 import errai
 from errai.runs.folder import RunFolder, load_strategy, solver_tables
-from errai.runs.run import Job, configure, prepare, prepare_resumed
+from errai.runs.job import Job, prepare, prepare_resumed
+from errai.runs.run import configure
 from errai.solvers.solve import StopRule
 from errai.solvers.table_solver import Measurement
 from errai.tables import groups

@@ -19,7 +19,7 @@ import numpy as np
 import errai
 from errai.cli.main import main as errai_main
 from errai.runs.folder import RunFolder
-from errai.runs.run import Run
+from errai.runs.job import Run
 from errai.tables.checkpoint import read_checkpoint
 
 GAME: Final = "kuhn"

@@ -325,6 +325,7 @@ def test_a_linear_programme_needs_perfect_recall() -> None:
 
 def test_abstract_strategies_are_shown_and_saved(tmp_path: Path) -> None:
     run = errai.solve(LEDUC, "cfr+", 30, abstraction=leduc_abstraction("JQ.K"))
+    assert isinstance(run.strategy, Strategy)
     assert run.strategy.probabilities("c", "J") == run.strategy.probabilities("c", "Q")
     assert run.strategy.probabilities("cc/", "Q", "Q") != run.strategy.probabilities("cc/", "Q", "K")
     table = next(iter(strategy_tables(run.strategy, "c")))

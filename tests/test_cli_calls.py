@@ -15,7 +15,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.response.estimate import Estimate
-from errai.runs.run import Job
+from errai.runs.job import Job
 from errai.solvers.solve import StopRule
 
 RunErrai = Callable[..., tuple[int, str, str]]

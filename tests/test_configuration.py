@@ -11,10 +11,12 @@ import errai
 from errai.array_file import checksum
 from errai.errors import UsageError
 from errai.games.payoffs import Payoffs
-from errai.runs.configuration import AbstractionSection, RunConfiguration
+from errai.runs.configuration import RunConfiguration
 from errai.runs.folder import RunFolder
+from errai.runs.job import prepare_resumed
 from errai.runs.rule_section import ForeignRule, LinearProgramme
-from errai.runs.run import configure, prepare_resumed
+from errai.runs.run import configure
+from errai.runs.sections import AbstractionSection
 from errai.solvers.solve import configured_rule
 from errai.solvers.update_rules import FactorRule, UpdateRule
 from errai.tree.bet_menu import BetMenu
@@ -67,7 +69,7 @@ def test_what_is_read_is_what_was_written(configuration: RunConfiguration) -> No
 def test_text_is_for_people() -> None:
     assert DCFR.text() == (
         "# A run of Errai. Nothing here may change: the fingerprint beside it is checked.\n\n"
-        '[format]\nkind = "run"\nversion = 2\n\n'
+        '[format]\nkind = "run"\nversion = 3\n\n'
         '[game]\nname = "leduc"\n\n'
         '[abstraction]\nname = "[JQ.K]"\nfingerprint = "0123456789abcdef"\n\n'
         '[algorithm]\nname = "dcfr"\nalternating = true\ndelay = 4\naverage_power = 0.0\nfloor = false\n'
@@ -79,8 +81,8 @@ def test_text_is_for_people() -> None:
 
 DAMAGE = [
     ("[game]", "[game", "is not TOML: Expected ']' at the end of a table declaration (at line 7, column 6)"),
-    ("version = 2", "version = 1", "has format version 1: expected version 2"),
-    ("version = 2", 'version = "2"', "format.version must be 2, not '2'"),
+    ("version = 3", "version = 1", "has format version 1: expected version 3"),
+    ("version = 3", 'version = "3"', "format.version must be 2 or 3, not '3'"),
     ('kind = "run"', 'kind = "walk"', "format.kind must be 'run', not 'walk'"),
     ("kind", "sort", "format.sort is unknown: expected kind, version"),
     ('[game]\nname = "leduc"\n', "", "game is missing"),

@@ -22,9 +22,10 @@ from errai.array_file import (
 )
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
-from errai.runs import run as run_module
+from errai.runs import job as job_module
 from errai.runs.folder import RunFolder
-from errai.runs.run import configure, prepare, prepare_resumed
+from errai.runs.job import prepare, prepare_resumed
+from errai.runs.run import configure
 from errai.solvers.solve import StopRule
 from errai.tables import checkpoint, groups
 from errai.tables.checkpoint import CheckpointWriter, read_arrays, read_checkpoint, verify_arrays
@@ -328,16 +329,16 @@ def test_too_little_disk_is_refused_before_anything_is_solved(
 ) -> None:
     """A new run needs room for two checkpoints, one that goes on for the second; each has 4 tables of 12."""
     tables = 4 * 12 * 8
-    monkeypatch.setattr(run_module, "free_disk", lambda _: 2 * tables - 1)
+    monkeypatch.setattr(job_module, "free_disk", lambda _: 2 * tables - 1)
     with pytest.raises(
         UsageError, match=f"need {2 * tables} bytes of disk, and {2 * tables - 1} bytes are free"
     ):
         errai.solve(KUHN, iterations=20, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    monkeypatch.setattr(run_module, "free_disk", lambda _: 2 * tables)
+    monkeypatch.setattr(job_module, "free_disk", lambda _: 2 * tables)
     errai.solve(KUHN, iterations=20, out=tmp_path / "run")
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    monkeypatch.setattr(run_module, "free_disk", lambda _: tables - 1)
+    monkeypatch.setattr(job_module, "free_disk", lambda _: tables - 1)
     for go_on in (
         lambda: prepare_resumed(tmp_path / "run", StopRule(40)),
         lambda: errai.solve(KUHN, iterations=40, out=tmp_path / "run", resume=True),
@@ -345,7 +346,7 @@ def test_too_little_disk_is_refused_before_anything_is_solved(
         with pytest.raises(UsageError, match=f"need {tables} bytes of disk, and {tables - 1} bytes are free"):
             go_on()
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
-    monkeypatch.setattr(run_module, "free_disk", lambda _: tables)
+    monkeypatch.setattr(job_module, "free_disk", lambda _: tables)
     assert prepare_resumed(tmp_path / "run", StopRule(40)).run().iterations == 40
 
 

@@ -13,9 +13,11 @@ import errai
 from errai import folder_lock
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
+from errai.runs import job as job_module
 from errai.runs import run as run_module
 from errai.runs.folder import RunFolder, lock_run
-from errai.runs.run import configure, prepare, prepare_resumed, solve_exactly
+from errai.runs.job import prepare, prepare_resumed
+from errai.runs.run import configure, solve_exactly
 from errai.solvers import sequence_form
 from errai.solvers.solve import StopRule
 
@@ -150,11 +152,13 @@ def test_nothing_is_looked_at_before_the_lock(tmp_path: Path, monkeypatch: pytes
 
     def lock_after_another(path: Path, *, create: bool) -> FolderLock:
         with monkeypatch.context() as patch:
-            patch.setattr(run_module, "lock_run", real)
+            for module in (job_module, run_module):
+                patch.setattr(module, "lock_run", real)
             errai.solve(KUHN, "cfr", 7, out=path)
         return real(path, create=create)
 
-    monkeypatch.setattr(run_module, "lock_run", lock_after_another)
+    for module in (job_module, run_module):
+        monkeypatch.setattr(module, "lock_run", lock_after_another)
     different: list[dict[str, Any]] = [{}, {"resume": True}, {"algorithm": "lp"}]
     for number, options in enumerate(different):
         folder = tmp_path / str(number)
@@ -184,10 +188,10 @@ def test_a_folder_in_use_is_refused_before_memory_is_taken(
 ) -> None:
     errai.solve(KUHN, iterations=5, out=tmp_path / "run")
 
-    def allocate(*_: object) -> None:
+    def allocate(*_: object, **__: object) -> None:
         raise AssertionError("tables were allocated")
 
-    monkeypatch.setattr(run_module, "Solver", allocate)
+    monkeypatch.setattr(job_module, "make_solver", allocate)
     with pytest.raises(UsageError, match="holds a run already"):
         errai.solve(KUHN, iterations=5, out=tmp_path / "run")
 

@@ -75,6 +75,7 @@ def test_hands_that_differ_by_suits_alone_are_listed_once() -> None:
 
 def test_an_abstracted_strategy_lists_every_hand() -> None:
     strategy = errai.solve(leduc(), iterations=5, abstraction=leduc_abstraction("[JQ.K]")).strategy
+    assert isinstance(strategy, Strategy)
     listed = list(strategy.information_sets())
     assert strategy.tree.num_infosets < 288 == len(listed)
     for betting, board, hand, actions, probabilities in listed:

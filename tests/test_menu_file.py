@@ -32,7 +32,7 @@ from errai.games.betting import BettingState, replay
 from errai.games.catalogue import load_card_game
 from errai.games.rules import PokerRules
 from errai.runs.configuration import RunConfiguration
-from errai.runs.run import Run
+from errai.runs.job import Run
 from errai.solvers.solve import configured_rule
 from errai.strategy.files import describe_game, restore_game
 from errai.tree import betting_tree, menu_file

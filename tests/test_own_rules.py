@@ -257,7 +257,7 @@ def test_a_run_with_a_rule_of_ones_own_goes_on_with_that_rule_alone(tmp_path: Pa
         errai.solve(LEDUC, smooth(rate=0.4), 20, out=out, resume=True)
     with pytest.raises(UsageError, match="is a run with algorithm 'Smooth', not 'pcfr\\+'"):
         errai.solve(LEDUC, "pcfr+", 20, out=out, resume=True)
-    from errai.runs.run import prepare_resumed
+    from errai.runs.job import prepare_resumed
 
     with pytest.raises(UsageError, match=r"by the rule 'Smooth' \(.*Smooth\), which Errai does not know"):
         prepare_resumed(out)

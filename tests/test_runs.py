@@ -18,7 +18,8 @@ from errai.cards.deck import Deck
 from errai.errors import UsageError
 from errai.folder_lock import FolderLock
 from errai.games.rules import PokerRules
-from errai.runs.run import Run, configure, prepare, prepare_resumed
+from errai.runs.job import Run, prepare, prepare_resumed
+from errai.runs.run import configure
 from errai.solvers.solve import StopRule, measurement_points
 from errai.solvers.table_solver import Measurement
 from errai.strategy.files import describe_game, restore_game
@@ -101,7 +102,7 @@ def test_measurement_points_follow_from_the_stop_rule() -> None:
     assert first(3, StopRule(12), 5) == [5, 10, 12]
 
 
-ONE_GROUP, SEVERAL_GROUPS = ("kuhn", "cfr+", 4), ("leduc", "pcfr+", 18)
+ONE_GROUP, SEVERAL_GROUPS, SAMPLED = ("kuhn", "cfr+", 4), ("leduc", "pcfr+", 18), ("leduc", "external", 12)
 """Game, algorithm and array files: a table for each player, one of whose groups is a file."""
 
 
@@ -122,7 +123,9 @@ def run_kills(tmp_path: Path, kills: int, seed: int, case: tuple[str, str, int])
         assert int(found[3]) > 0, "no checkpoint has kept the file of an earlier one"
 
 
-@pytest.mark.parametrize("case", [ONE_GROUP, SEVERAL_GROUPS], ids=["one group", "several groups"])
+@pytest.mark.parametrize(
+    "case", [ONE_GROUP, SEVERAL_GROUPS, SAMPLED], ids=["one group", "several groups", "sampled"]
+)
 def test_ten_kills_lose_nothing(tmp_path: Path, case: tuple[str, str, int]) -> None:
     run_kills(tmp_path, 10, 1, case)
 
@@ -135,6 +138,11 @@ def test_three_hundred_kills_lose_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_hundred_kills_of_a_run_with_several_groups_lose_nothing(tmp_path: Path) -> None:
     run_kills(tmp_path, 100, 3, SEVERAL_GROUPS)
+
+
+@pytest.mark.slow
+def test_fifty_kills_of_a_run_that_samples_lose_nothing(tmp_path: Path) -> None:
+    run_kills(tmp_path, 50, 4, SAMPLED)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
 from errai.response.results import Exploitability
 from errai.response.subgames import exploitability_by_subgames
-from errai.runs.run import Run
+from errai.runs.job import Run
 from errai.solvers.solve import Solver, arrays_needed, configured_rule, players_by_gains
 from errai.solvers.update_rules import RULES, PredictiveRule, Update, UpdateRule
 from errai.strategy.simple import ActionRule, simple_plays

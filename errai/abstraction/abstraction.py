@@ -28,6 +28,7 @@ from errai.abstraction.round_buckets import (
     RefinedOchs,
     RefinedStrength,
     RoundBuckets,
+    SweptStrength,
 )
 from errai.array_file import ArrayHeader, map_verified_array, read_array
 from errai.cards.hands import open_deals
@@ -246,6 +247,8 @@ class RoundFactory:
         if kind == DealTable.kind:
             return DealTable(self._deals, r, arrays["table"], num_buckets)
         num_hole = self._rules.num_hole_cards
+        if kind == SweptStrength.kind:
+            return SweptStrength(num_hole, self._sweep_of_strength, arrays["strengths"], num_buckets)
         num_parent_cards = num_hole + self._classes.num_board_cards(r - 1)
         if kind == RefinedStrength.kind:
             children = arrays["children"]

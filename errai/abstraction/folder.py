@@ -24,6 +24,8 @@ from errai.errors import UsageError
 from errai.folder_lock import LOCK_NAME, FolderLock
 
 MANIFEST_NAME = "abstraction.json"
+CACHED_PREFIX = "abstraction-"
+"""Of the folders in the cache that hold an abstraction each, named by its fingerprint."""
 
 Array = npt.NDArray[Any]
 

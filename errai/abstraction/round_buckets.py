@@ -6,6 +6,7 @@
 - `RefinedStrength`, `RefinedOchs`: for a last round that recalls, whose 2.4 billion deals no table could
   hold: the bucket before it, refined by the hand's strength or by the nearest of that bucket's centres. The
   features come from one sweep over the hands of the board, which takes no longer than look-ups would.
+- `SweptStrength`: a last round by strength alone, found in the same way.
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.abstraction import _round_buckets as kernels
+from errai.abstraction.features.by_boards import hand_numbers
 from errai.abstraction.features.features import BoardFeatures, BoardSweep
 from errai.abstraction.features.hands import HandClasses
 from errai.games.deals import Deals
@@ -139,6 +141,40 @@ class _Refined(RoundBuckets):
     @abstractmethod
     def _refine(self, parents: Numbers, features: BoardFeatures, hands: Numbers) -> Numbers:
         """Return the buckets of some hands of a board, given those of the round before."""
+
+
+class SweptStrength(RoundBuckets):
+    """A last round by strength alone, whose hands are compared when they are asked for: no table."""
+
+    kind = "swept"
+
+    def __init__(self, num_hole: int, sweep: BoardSweep, of_strength: Array, num_buckets: int) -> None:
+        """Keep the bucket of every strength.
+
+        Args:
+            num_hole: hole cards.
+            sweep: compares the hands of a board.
+            of_strength: uint[strengths].
+            num_buckets: empty ones included.
+        """
+        self._num_hole, self._sweep = num_hole, sweep
+        self._of_strength = np.asarray(of_strength)
+        self._hand_number = hand_numbers(sweep.hands)
+        self.num_buckets = num_buckets
+
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Compare each hand with the others on its board."""
+        return self._of_strength[self._sweep.of_deals(cards, self._hand_number)].astype(np.int64)
+
+    def on_board(self, cards: Cards, hands: Numbers) -> Numbers:
+        """Sweep the hands of the one board."""
+        strength = self._sweep.features(cards[0, self._num_hole :]).strength
+        return self._of_strength[strength[hands]].astype(np.int64)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The bucket of every strength."""
+        return {"strengths": self._of_strength}
 
 
 class RefinedStrength(_Refined):

@@ -43,6 +43,7 @@ BUILD_HELP = """Build an abstraction and save it.
     Methods: one for all rounds; two, before the last round and in it; or one a round
       HS   percentiles of the expected hand strength, E[HS]
       PHS  percentiles of E[HS2], and inside each of them of E[HS]
+      SHS  HS of the last round, looked up without a table: soon built, slower to ask
       KE   k-means, earth mover's distance between histograms of hand strength
       KO   k-means on the strength against clusters of opponent hands (OCHS)
       PA   potential-aware: k-means on histograms over the next round's buckets

@@ -12,7 +12,7 @@ from errai.errors import UsageError
 if TYPE_CHECKING:
     from errai.abstraction.features.cache import CachedFolder
 
-GROUPS = ("all", "old", "features", "kernels")
+GROUPS = ("all", "old", "features", "abstractions", "kernels")
 
 
 def cache_command(
@@ -21,19 +21,20 @@ def cache_command(
         typer.Option(
             "--clear",
             metavar="WHAT",
-            help="Remove 'all', 'old' (what this version does not read), 'features', 'kernels', or the "
-            "features of a game such as 'leduc'.",
+            help="Remove 'all', 'old' (what this version does not read), 'features', 'abstractions', "
+            "'kernels', or features and abstractions of a game such as 'leduc'.",
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read every file of features and check its checksums.")
+        bool, typer.Option("--verify", help="Read every file of features and abstractions and check it.")
     ] = False,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """List, verify or clear the cache.
 
-    It holds features of hands and compiled kernels, those of older versions included.
+    It holds features of hands, abstractions that a training needed and compiled kernels, those of older
+    versions included.
     """
     from errai.abstraction.features import cache
     from errai.abstraction.features.features import HOW_TO_BUILD_ANEW
@@ -104,7 +105,7 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
         if damages is None:
             return []
         found = damages[one.path]
-        return [f"{len(found)} damaged" if found else "whole" if one.kind == "features" else "-"]
+        return [f"{len(found)} damaged" if found else "whole" if one.kind != "kernels" else "-"]
 
     rows = [
         [
@@ -127,7 +128,7 @@ def _tell_folders(folders: "list[CachedFolder]", damages: "dict[Any, list[str]] 
 
 def _format(one: "CachedFolder") -> str:
     """Say in which format a folder is, as far as it says so itself; kernels have none of their own."""
-    version = "" if one.kind != "features" or one.format is None else str(one.format)
+    version = "" if one.kind == "kernels" or one.format is None else str(one.format)
     return f"{version}{' (old)' if one.is_old else ''}".strip() or "-"
 
 

@@ -29,6 +29,7 @@ from errai.cli import (
     show,
     solve,
     spot,
+    train,
 )
 from errai.cli.options import Refusal
 from errai.cli.output import fail
@@ -65,6 +66,7 @@ add_command("games", games.games_command, "errai games --json")
 add_command("size", games.size_command, "errai size limit-holdem --buckets 'IR-KE-KO 169-9000-9000-9000'")
 add_command("show", show.show_command, "errai show leduc cr --depth 2")
 add_command("solve", solve.solve_command, "errai solve leduc --until 1mbb --out runs/leduc")
+add_command("train", train.train_command, "errai train --preset leduc --out runs/leduc")
 add_command("exploit", exploit.exploit_command, "errai exploit always-call --game leduc")
 add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
 add_command(

@@ -2,8 +2,7 @@
 
 import math
 import re
-import resource
-import shlex
+import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,16 +26,16 @@ from errai.cli.options import (
     number_option,
     whole_option,
 )
-from errai.cli.output import format_seconds, format_threads, print_json, verify_picture
+from errai.cli.output import print_json, verify_picture
 from errai.cli.progress import Progress
+from errai.cli.running import point, print_end, run_job
 from errai.errors import UsageError, shortened
 
 if TYPE_CHECKING:
     from errai.abstraction.protocol import CardAbstraction
     from errai.games.bluff import BluffRules
     from errai.games.rules import PokerRules
-    from errai.runs.forecast import Forecast
-    from errai.runs.run import Configured, Job, Run
+    from errai.runs.job import Configured, Job
     from errai.solvers.linear_programme import ProgrammeSize
     from errai.solvers.solve import StopRule
     from errai.solvers.table_solver import Measurement
@@ -68,6 +67,24 @@ def exponents(text: str) -> tuple[float, float, float]:
     return alpha, beta, gamma
 
 
+def named_options(texts: list[str] | None) -> dict[str, Any] | None:
+    """Read options such as `deals=64` or `shared=true`; values are written as in TOML."""
+    if not texts:
+        return None
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        try:
+            found |= tomllib.loads(f"value = {value}") if equals and name.isidentifier() else {}
+        except tomllib.TOMLDecodeError:
+            found.pop("value", None)
+        if "value" not in found:
+            raise Refusal(f"--option must be a name and a value such as 'deals=64', not '{shortened(text)}'")
+        value = found.pop("value")
+        found[name] = tuple(value) if isinstance(value, list) else value
+    return found
+
+
 def solve_command(
     game: Annotated[
         str | None,
@@ -79,7 +96,11 @@ def solve_command(
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("--algorithm", help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp."),
+        typer.Option(
+            "--algorithm",
+            help="cfr, cfr+ (the default), linear-cfr, dcfr, pcfr+ or lp; over sampled deals cs, external or "
+            "outcome; over sampled boards pcs, opcs, spcs or cfr-br.",
+        ),
     ] = None,
     iterations: Iterations = None,
     until: Annotated[
@@ -134,6 +155,17 @@ def solve_command(
     discount: Annotated[
         str | None, typer.Option("--discount", metavar="A,B,C", help="Exponents of dcfr, such as '1.5,0,2'.")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of cs, external or outcome, such as 'deals=64'; may be given several times.",
+        ),
+    ] = None,
+    trunk: Annotated[
+        int | None, whole_option("--trunk", "Rounds above the sampled sub-games of cfr-br.", 1)
+    ] = None,
     out: Out = None,
     checkpoint_every: Annotated[
         float | None, number_option("--checkpoint-every", "Seconds between checkpoints; 600 without it.", 0)
@@ -154,12 +186,14 @@ def solve_command(
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
     from errai.runs.abstracted import find_abstractions
+    from errai.runs.job import prepare, prepare_resumed
     from errai.runs.rule_section import LINEAR_PROGRAMME
-    from errai.runs.run import configure, prepare, prepare_resumed
+    from errai.runs.run import configure
     from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule, configured_rule
 
     stop = _stop_rule(iterations, until, time)
     discounts = exponents(discount) if discount is not None else None
+    named = named_options(option)
     verify_picture(plot)
     menu = menu_from_options(bets, max_raises, force_all_in)
     how = {
@@ -181,8 +215,10 @@ def solve_command(
             "--payoffs": payoffs,
             "--dtype": dtype,
             "--discount": discount,
+            "--trunk": trunk,
             "--delay": delay or None,
             "--alternating": alternating,
+            "--option": option or None,
         }
         if given := [name for name, value in fixed.items() if value is not None]:
             raise UsageError(f"{given[0]} needs a game: a run that is resumed keeps its own")
@@ -206,8 +242,8 @@ def solve_command(
         if algorithm == LINEAR_PROGRAMME:
             refused["--algorithm lp"] = algorithm
         _refuse(refused, f"'{game}', a dice game")
-        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts)
-        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json)
+        rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, named, trunk)
+        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json, seed)
         return
     seen = find_abstractions(abstraction, rules) if abstraction is not None else None
     if against_full:
@@ -250,6 +286,8 @@ def solve_command(
         alternating=alternating,
         delay=delay,
         discount=discounts,
+        options=named,
+        trunk=trunk,
         dtype=dtype,
     )
     if algorithm == LINEAR_PROGRAMME:
@@ -265,6 +303,13 @@ def solve_command(
         tables_in=tables_in,
     )
     _run_job(job, how, json)
+
+
+def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
+    """Run a job with the options that do not decide its result."""
+    if how["--checkpoint-every"] is not None:
+        job.checkpoint_seconds = how["--checkpoint-every"]
+    run_job(job, "solve", how, json, {})
 
 
 def _refuse(options: dict[str, Any], what: str) -> None:
@@ -283,79 +328,6 @@ def _stop_rule(iterations: int | None, until: float | None, seconds: float | Non
     return StopRule.of(iterations, until, seconds)
 
 
-def _run_job(job: "Job", how: dict[str, Any], json: bool) -> None:
-    """Run a job with all that it tells.
-
-    Args:
-        job: what to run.
-        how: options that do not decide the result, to be repeated where the run goes on.
-        json: print for machines.
-    """
-    from errai.runs.forecast import Forecast
-    from errai.runs.run import CHECKPOINT_SECONDS
-
-    go_on = None
-    if job.folder is not None:
-        given = [word for name, value in how.items() if value is not None for word in (name, str(value))]
-        go_on = shlex.join(["errai", "solve", "--resume", "--out", str(job.folder.path), *given])
-    sizes = {
-        "slots": job.solver.tree.num_slots,
-        "table_bytes": job.table_bytes,
-        "buffer_bytes": job.solver.buffer_bytes,
-        "threads": job.solver.num_threads,
-    }
-    if not json:
-        _print_size(job)
-    kept = f"the last checkpoint is kept; go on with: {go_on}" if go_on else "nothing was saved"
-    forecast = Forecast(job)
-    with Progress(kept, between_steps=True) as progress:
-
-        def report(measurement: "Measurement") -> None:
-            forecast.measurements.append(measurement)
-            _show(progress, forecast, job)
-
-        def between() -> bool:
-            _show(progress, forecast, job)
-            return bool(progress.signal_number)
-
-        every = how["--checkpoint-every"]
-        run = job.run(report, between, CHECKPOINT_SECONDS if every is None else every)
-    if how["--plot"] is not None and run.measurements:
-        run.plot(how["--plot"])
-    _print_end(run, job.solver.rule.name, {**sizes, "seconds": job.solver.seconds}, go_on, json)
-    if run.interrupted:
-        progress.leave_if_interrupted()
-
-
-def _print_size(job: "Job") -> None:
-    """Say what a run takes."""
-    from errai.memory import format_bytes
-
-    tree = job.solver.tree
-    seen = f" with abstraction {tree.buckets.name}" if tree.buckets is not None else ""
-    print(f"{tree.game.name}{seen}: {tree.num_infosets:,} information sets, {tree.num_slots:,} slots")
-    print(
-        f"tables of {job.solver.dtype} {format_bytes(job.table_bytes)}, "
-        f"buffers {format_bytes(job.solver.buffer_bytes)}, {format_threads(job.solver.num_threads)}"
-        + (f", disk for checkpoints {format_bytes(2 * job.table_bytes)}" if job.folder else ""),
-        flush=True,
-    )
-
-
-def _show(progress: Progress, forecast: "Forecast", job: "Job") -> None:
-    from errai.memory import format_bytes
-
-    parts = [f"iteration {job.solver.iteration:,}"]
-    if forecast.measurements:
-        parts.append(f"{forecast.measurements[-1].exploitability.mbb_per_game:.4g} mbb/g")
-    left = forecast.seconds_left()
-    if left is not None:
-        parts.append(f"{format_seconds(left)} to go")
-    parts.append(format_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
-    spent = job.solver.seconds
-    progress.show(", ".join(parts), spent, spent + left if left is not None else None)
-
-
 def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> None:
     """Solve by a linear programme, whose size is told before."""
     from errai.runs.rule_section import LINEAR_PROGRAMME
@@ -367,11 +339,16 @@ def _solve_exactly(configured: "Configured", out: str | None, json: bool) -> Non
             progress.say(f"linear programme of {size}")
 
         run = solve_exactly(configured, out, None if json else report)
-    _print_end(run, LINEAR_PROGRAMME, {}, None, json)
+    print_end(run, LINEAR_PROGRAMME, {}, None, json)
 
 
 def _solve_bluff(
-    rules: "BluffRules", rule: "UpdateRule", stop: "StopRule", measure_every: int | None, json: bool
+    rules: "BluffRules",
+    rule: "UpdateRule",
+    stop: "StopRule",
+    measure_every: int | None,
+    json: bool,
+    seed: int,
 ) -> None:
     """Solve Bluff stage by stage and tell the value of each."""
     from errai.response.bluff import bluff_exploitability
@@ -383,7 +360,7 @@ def _solve_bluff(
             chips = measurement.exploitability.chips
             progress.show(f"iteration {measurement.iteration:,}, exploitability {chips:.6f}")
 
-        run = solve_bluff(rules, rule, stop, measure_every, report)
+        run = solve_bluff(rules, rule, stop, measure_every, report, seed)
     measured = bluff_exploitability(run.strategy)
     if json:
         print_json(
@@ -448,7 +425,7 @@ def _solve_against_full(
                 "exploitability_chips": measured.chips,
                 "exploitability_mbb_per_game": measured.mbb_per_game,
                 "best_response_values_chips": list(measured.best_response_values),
-                "measurements": [_point(measurement) for measurement in found.measurements],
+                "measurements": [point(measurement) for measurement in found.measurements],
             }
         )
         return
@@ -460,57 +437,3 @@ def _solve_against_full(
         f"real game, each position abstracted against an unabstracted one, {found.iterations:,} iterations "
         "each"
     )
-
-
-def _print_end(run: "Run", algorithm: str, more: dict[str, Any], go_on: str | None, json: bool) -> None:
-    from errai.response.exploitability import expected_value, exploitability
-
-    # Whoever presses Ctrl-C does not want to wait for a last measurement.
-    measured = None if run.interrupted else exploitability(run.strategy)
-    value = None if run.interrupted else expected_value(run.strategy, run.strategy).positions[0]
-    name, tree = run.strategy.game.name, run.strategy.tree
-    if json:
-        print_json(
-            {
-                "game": name,
-                "abstraction": tree.buckets.name if tree.buckets is not None else None,
-                "payoffs": tree.payoffs.describe(),
-                "algorithm": algorithm,
-                "iterations": run.iterations,
-                "information_sets": tree.num_infosets,
-                **more,
-                "value_chips": value,
-                "exploitability_chips": measured.chips if measured else None,
-                "exploitability_mbb_per_game": measured.mbb_per_game if measured else None,
-                "best_response_values_chips": list(measured.best_response_values) if measured else None,
-                "out": str(run.folder) if run.folder else None,
-                "interrupted": run.interrupted,
-                "measurements": [_point(measurement) for measurement in run.measurements],
-            }
-        )
-        return
-    if measured is None:
-        print(f"{name}: interrupted after {run.iterations:,} iterations")
-    else:
-        took = f" after {run.iterations:,} iterations in {format_seconds(more['seconds'])}" if more else ""
-        print(
-            f"{name}: value {value:.9f} chips for position 0, "
-            f"exploitability {measured.mbb_per_game:.6g} mbb/g ({measured.chips:.6g} chips){took}"
-            + ("" if tree.payoffs.is_plain else f", payoffs {tree.payoffs.describe()}")
-        )
-    if run.folder is None:
-        print("not saved; --out FOLDER saves a run, so that it can be shown, measured and resumed")
-    elif run.interrupted:
-        print(f"saved in {run.folder}; go on with: {go_on}")
-    else:
-        place = shlex.quote(str(run.folder))
-        print(f"saved in {run.folder}; next: errai show {place}, errai exploit {place}")
-
-
-def _point(measurement: "Measurement") -> dict[str, Any]:
-    return {
-        "iteration": measurement.iteration,
-        "seconds": measurement.seconds,
-        "exploitability_chips": measurement.exploitability.chips,
-        "exploitability_mbb_per_game": measurement.exploitability.mbb_per_game,
-    }

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.tables.layout import Floats
-from errai.tree.cells import Cells, PlayerCells
+from errai.tree.cells import BoardLinks, Cells, PlayerCells
 from errai.tree.walk import WalkTree
 
 
@@ -122,16 +122,15 @@ def cell_arrays(cells: Cells, dtype: np.dtype[Any]) -> CellArrays:
     )
 
 
-def _parent_boards(cells: Cells) -> npt.NDArray[np.int64]:
+def parent_boards(links: BoardLinks) -> npt.NDArray[np.int64]:
     """Return the parent of each board after the first round: boards are numbered in the order of parents."""
-    links = cells.links
     return np.repeat(np.arange(len(links.child_begin)), links.child_end - links.child_begin)
 
 
 def _bucket_weights(cells: Cells, dtype: np.dtype[Any]) -> Floats:
     links = cells.links
     chance = links.deal_factor.copy()
-    parents = _parent_boards(cells)
+    parents = parent_boards(links)
     for first, last in pairwise(links.round_board[1:].tolist()):
         chance[first:last] *= chance[parents[first - links.round_board[1] : last - links.round_board[1]]]
     players = cells.players[:1] if cells.players[0] is cells.players[1] else cells.players

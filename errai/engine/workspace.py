@@ -1,5 +1,6 @@
 """The buffers of one caller of a plan: reach and values of a block in every round, and the walk's stack."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -54,7 +55,13 @@ class Buffers(NamedTuple):
         return sum(array.nbytes for array in self)
 
 
-def make_buffers(plan: Plan, top: int = 0, stop: int | None = None, with_slots: bool = False) -> Buffers:
+def make_buffers(
+    plan: Plan,
+    top: int = 0,
+    stop: int | None = None,
+    with_slots: bool = False,
+    most_cells: Sequence[int] | None = None,
+) -> Buffers:
     """Allocate the buffers of one thread; zeros take no memory before they are written to.
 
     Args:
@@ -62,14 +69,15 @@ def make_buffers(plan: Plan, top: int = 0, stop: int | None = None, with_slots: 
         top: the first round that is walked.
         stop: the round to stop before; by default all to the end.
         with_slots: whether tables may have other rows than cells.
+        most_cells: [round] the most at a board, for buffers that other boards are to be walked in, too.
     """
-    walk, cells = plan.walk.plan, plan.cells
+    walk = plan.walk.plan
     stop = plan.num_rounds if stop is None else stop
     frame = np.zeros((plan.num_rounds, NUM_COLUMNS), dtype=np.int64)
     reach_size = value_size = deal_size = 0
     for r in range(top, stop):
         first, last = plan.entries(r)
-        width = -(-cells.max_cells(r) // TILE) * TILE
+        width = -(-(most_cells[r] if most_cells else plan.cells.max_cells(r)) // TILE) * TILE
         # Nobody gets to some rounds below a line that ends before them.
         nodes = int(np.diff(walk.entries[first : last + 1, ENTRY_NODE]).max(initial=0))
         block_bytes = 2 * max(1, nodes) * width * plan.dtype.itemsize

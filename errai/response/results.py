@@ -177,6 +177,28 @@ class SampledExpectedValue(_Sampled):
         return self.positions
 
 
+@dataclass(frozen=True)
+class DealtExpectedValue(_Sampled):
+    """What a strategy wins from a simple agent, estimated from deals; the betting of each is exact.
+
+    Attributes:
+        positions: [position] chips a game that the strategy wins in that position.
+        interval: 95% interval of the mean over the positions, in chips.
+        big_blind: the unit of `mbb_per_game`.
+        num_deals: deals in the sample, each played in both positions.
+        seed: that drew them.
+    """
+
+    positions: tuple[float, float]
+    interval: tuple[float, float]
+    big_blind: int
+    num_deals: int
+    seed: int
+
+    def _by_position(self) -> tuple[float, float]:
+        return self.positions
+
+
 def _beyond(values: tuple[float, float], own: tuple[float, float] | None) -> tuple[float, float]:
     """Return what is won by position beyond what the profile itself gets."""
     first, second = own or (0.0, 0.0)

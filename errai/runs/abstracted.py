@@ -17,7 +17,9 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
 from errai.response.results import Exploitability
-from errai.runs.run import configure, prepare
+from errai.runs.evaluation import Evaluation
+from errai.runs.job import prepare
+from errai.runs.run import configure
 from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule
 from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
@@ -78,9 +80,9 @@ def solve_abstracted_against_full(
         configured = configure(game, algorithm, abstraction=seen, **chosen)
         job = prepare(configured, StopRule(iterations), **rest)
 
-        def tell(measurement: Measurement, position: int = position) -> None:
-            if report is not None:
-                report(position, measurement)
+        def tell(evaluation: Evaluation, position: int = position) -> None:
+            if report is not None and evaluation.measurement is not None:
+                report(position, evaluation.measurement)
 
         run = job.run(tell, between)
         if run.interrupted:
@@ -122,6 +124,14 @@ def find_abstractions(text: str, game: PokerRules) -> AbstractionPair:
         f"'{text}' is not an abstraction of '{game.name}': expected {named}the folder of a saved one or "
         "'full', or two of them with '/' between"
     )
+
+
+def names_abstractions(text: str, game: PokerRules) -> bool:
+    """Return whether `find_abstractions` knows what a text stands for; nothing is read."""
+    if _is_abstraction(text, game):
+        return True
+    pairs = [(text[:i].strip(), text[i + 1 :].strip()) for i, letter in enumerate(text) if letter == "/"]
+    return any(_is_abstraction(first, game) and _is_abstraction(second, game) for first, second in pairs)
 
 
 def _is_abstraction(text: str, game: PokerRules) -> bool:

@@ -13,7 +13,8 @@ import numpy as np
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import PLAY
 from errai.games.bluff import BluffRules
-from errai.solvers.solve import Solver, StopRule, run_solver
+from errai.solvers.make import make_solver
+from errai.solvers.solve import StopRule, run_solver
 from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.bluff import BluffStrategy, Dice
@@ -56,6 +57,7 @@ def solve_bluff(
     stop: StopRule,
     measure_every: int | None = None,
     report: Callable[[Measurement], None] | None = None,
+    seed: int = 0,
 ) -> BluffRun:
     """Solve every stage of a game of Bluff, the smallest first."""
     values: dict[Dice, float] = {}
@@ -64,9 +66,10 @@ def solve_bluff(
     measurements: dict[Dice, tuple[Measurement, ...]] = {}
     for dice in reversed(game.stages()):
         tree = PublicTree.of_bluff(game, dice, round_values(dice, values.__getitem__))
-        solver = Solver(tree, rule, num_threads=1)
+        solver = make_solver(tree, rule, num_threads=1, seed=seed, dice=dice)
         measurements[dice] = tuple(run_solver(solver, stop, measure_every, report))
         trees[dice], tables[dice] = tree, solver.averages
         played = tree.layout.tables(solver.averages, solver.averages, solver.averages)
-        values[dice] = solver.walk.mean_value(0, solver.walk.walk_once(0, PLAY, played, _NO_STEP))
+        with tree.measuring() as walk:
+            values[dice] = walk.mean_value(0, walk.walk_once(0, PLAY, played, _NO_STEP))
     return BluffRun(BluffStrategy(game, trees, tables), values, measurements)

@@ -1,126 +1,58 @@
-"""One frozen configuration: from the command line, or Python's keywords, to `run.toml` and back.
+"""One frozen configuration: from options, Python's keywords or a training file to `run.toml` and back.
 
-It holds all that decides a run's tables, iteration by iteration; when to stop, threads and checkpoints do
-not, and are not in it. Reading is strict: an unknown key, a missing section, a wrong type and a number out
-of range are refused in one sentence that names the file, the key and what is expected.
+It holds all that decides a run's tables, iteration by iteration, and how the run was begun: when to stop,
+what to measure, threads and checkpoints. The former may not change when a run is resumed; the latter may.
+Reading is strict: an unknown key, a missing section, a wrong type and a number out of range are refused in
+one sentence that names the file, the key and what is expected.
 
     [format]       kind, version
     [game]         name; file: the text of an ACPC game file, for a game without a name of ours
     [bets]         menu, force_all_in, max_raises of a no-limit game; for a menu from a file its name as menu
                    and the sizes of its rounds as [bets.rounds.flop] and so on
-    [abstraction]  name, fingerprint of the buckets
+    [abstraction]  name, fingerprint and, where the game's hands never are in memory, folder of the buckets
     [algorithm]    name and options of the update rule; for a rule of the user's own also its class
     [payoffs]      text of a rake or a tilt; without it plain poker
     [tables]       dtype
     [random]       seed
+    [stop]         iterations, seconds, mbb_per_game
+    [checkpoints]  seconds
+    [evaluation]   every or every_seconds, exact, agents, flops, exploitability
+    [machine]      threads, tables_in
 """
 
 import tomllib
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import tomli_w
-from pydantic import Field, ValidationError, ValidationInfo, field_serializer, field_validator
+from pydantic import ValidationError, field_serializer, field_validator
 
 from errai.errors import UsageError
-from errai.games.catalogue import Game, restore_rules
+from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.runs.rule_section import Rule, describe_rule, restore_rule, rule_model, with_tuples
+from errai.runs.sections import (
+    FREE,
+    OLD_VERSIONS,
+    VERSION,
+    AbstractionSection,
+    BetsSection,
+    CheckpointsSection,
+    EvaluationSection,
+    FormatSection,
+    GameSection,
+    MachineSection,
+    PayoffsSection,
+    RandomSection,
+    StopSection,
+    TablesSection,
+)
 from errai.strategy.files import describe_game, restore_game, restore_payoffs
 from errai.tree.bet_menu import BetMenu
-from errai.tree.menu_file import RoundSizes, verify_rounds
 from errai.validation import Section, first_mistake
 
-VERSION: Literal[2] = 2
 _HEADING = "# A run of Errai. Nothing here may change: the fingerprint beside it is checked.\n\n"
-
-
-class FormatSection(Section):
-    """What kind of file it is."""
-
-    kind: Literal["run"] = "run"
-    version: Literal[2] = VERSION
-
-
-class GameSection(Section):
-    """The game, by name or as the text of an ACPC game file."""
-
-    name: str
-    file: str | None = None
-
-    @field_validator("file")
-    @classmethod
-    def _verify_file(cls, text: str | None) -> str | None:
-        if text is not None:
-            restore_rules({"name": "a game", "file": text})
-        return text
-
-
-class BetsSection(Section):
-    """The bet sizes of a no-limit game, as `describe_menu` writes them."""
-
-    rounds: dict[str, RoundSizes] | None = None
-    menu: str
-    force_all_in: str = "0"
-    max_raises: int | None = Field(default=None, ge=0)
-
-    @field_validator("rounds")
-    @classmethod
-    def _verify_rounds(cls, rounds: dict[str, RoundSizes] | None) -> dict[str, RoundSizes] | None:
-        if rounds is not None:
-            verify_rounds(rounds)
-        return rounds
-
-    @field_validator("menu")
-    @classmethod
-    def _verify_menu(cls, text: str, about: ValidationInfo) -> str:
-        if about.data.get("rounds") is None:
-            BetMenu.parse(text)
-        return text
-
-    @field_validator("force_all_in")
-    @classmethod
-    def _verify_threshold(cls, text: str) -> str:
-        try:
-            is_sound = Fraction(text) >= 0
-        except (ValueError, ZeroDivisionError):
-            is_sound = False
-        if not is_sound:
-            raise UsageError("expected a part of the pot of 0 or more, such as '1/20'")
-        return text
-
-
-class AbstractionSection(Section):
-    """What tells one abstraction from another: its name in reports, the checksum of every cell's bucket."""
-
-    name: str
-    fingerprint: str
-
-
-class PayoffsSection(Section):
-    """What the players get at the end of a hand, as `Payoffs` reads it."""
-
-    text: str
-
-    @field_validator("text")
-    @classmethod
-    def _verify_text(cls, text: str) -> str:
-        Payoffs.parse(text)
-        return text
-
-
-class TablesSection(Section):
-    """How numbers are held."""
-
-    dtype: Literal["float32", "float64"]
-
-
-class RandomSection(Section):
-    """The seed of everything random."""
-
-    seed: int = Field(default=0, ge=0)
 
 
 class RunConfiguration(Section):
@@ -135,6 +67,10 @@ class RunConfiguration(Section):
         payoffs: what the players get at the end of a hand; None for plain poker.
         tables: number format.
         random: seed.
+        stop: when to stop, as the run was begun; like all that follow it does not decide the tables.
+        checkpoints: how often to save.
+        evaluation: what to measure along the way.
+        machine: threads, and where tables are held.
     """
 
     format: FormatSection = FormatSection()
@@ -145,6 +81,10 @@ class RunConfiguration(Section):
     payoffs: PayoffsSection | None = None
     tables: TablesSection
     random: RandomSection = RandomSection()
+    stop: StopSection | None = None
+    checkpoints: CheckpointsSection | None = None
+    evaluation: EvaluationSection | None = None
+    machine: MachineSection | None = None
 
     @field_validator("algorithm", mode="plain")
     @classmethod
@@ -191,6 +131,21 @@ class RunConfiguration(Section):
         except ValidationError as error:
             raise UsageError(f"invalid configuration: {first_mistake(error, RunConfiguration)}") from None
 
+    @property
+    def checkpoint_seconds(self) -> float:
+        """Seconds between checkpoints."""
+        return CheckpointsSection().seconds if self.checkpoints is None else self.checkpoints.seconds
+
+    def begun_as(self, **sections: Section) -> "RunConfiguration":
+        """Return the same with those sections besides that it does not have and that say something."""
+        return self.model_copy(
+            update={
+                name: section
+                for name, section in sections.items()
+                if getattr(self, name) is None and section != type(section)()
+            }
+        )
+
     def text(self) -> str:
         """Return the configuration as TOML."""
         entries = self.model_dump(exclude_none=True)
@@ -214,7 +169,7 @@ class RunConfiguration(Section):
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise UsageError(f"'{path}' is not TOML: {error}") from None
         version = _inner(entries, "format", "version")
-        if isinstance(version, int) and version != VERSION:
+        if isinstance(version, int) and version not in (VERSION, *OLD_VERSIONS):
             raise UsageError(f"'{path}' has format version {version}: expected version {VERSION}")
         entries = {name: with_tuples(section) for name, section in entries.items()}
         try:
@@ -244,6 +199,13 @@ class RunConfiguration(Section):
         """What the players get at the end of a hand."""
         return restore_payoffs(self.model_dump(include={"payoffs"}, exclude_none=True))
 
+    def _deciding(self) -> dict[str, Any]:
+        """Return what decides the tables of every iteration."""
+        found = self.model_dump(exclude={"format", *FREE})
+        if self.abstraction is not None:  # where it lies and how it was made do not matter
+            found["abstraction"] = self.abstraction.model_dump(include={"name", "fingerprint"})
+        return found
+
     def verify_same(self, other: "RunConfiguration", path: str | Path) -> None:
         """Refuse to resume a run of another configuration, naming what differs.
 
@@ -251,7 +213,7 @@ class RunConfiguration(Section):
             other: the configuration that was asked for.
             path: the run's folder.
         """
-        mine, theirs = self.model_dump(), other.model_dump()
+        mine, theirs = self._deciding(), other._deciding()
         for section in mine:
             if mine[section] == theirs[section]:
                 continue

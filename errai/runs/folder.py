@@ -6,8 +6,10 @@ A *run* is a folder:
     fingerprint       checksum of run.toml; stands in every array
     checkpoint.json   the iteration, when to stop, and the arrays of the last good checkpoint
     regrets-0-NNNNNN.array, ...   the arrays: a table, or the groups of a large table's shards
-    buckets           with an abstraction: the bucket of every cell of the game
-    progress.jsonl    one line for each measurement
+    buckets           with an abstraction: the bucket of every cell of the game; where the cells never are in
+                      memory, run.toml names the abstraction's folder instead
+    progress.jsonl    one line for each evaluation
+    log.txt           what the command line told, with the time
     lock              held by the process that writes
 
 Whoever writes locks first and then looks (`lock_run`), and keeps the lock until the job ends. Whoever reads
@@ -23,7 +25,7 @@ and headers and sizes of all other arrays; resuming and `verify` verify every bi
 import json
 import os
 import reprlib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,16 +33,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.stored import cached_folder
 from errai.array_file import Array, checksum, is_temporary, read_array, write_array, write_text
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.folder_lock import LOCK_NAME, FolderLock
 from errai.games.catalogue import Game
-from errai.response.results import Exploitability
 from errai.runs.configuration import RunConfiguration
-from errai.solvers.solve import StopRule
+from errai.runs.evaluation import Evaluation
+from errai.runs.rule_section import with_tuples
+from errai.runs.sections import EvaluationSection, StopSection
+from errai.solvers.solve import UNLIMITED, StopRule
 from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
-from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.files import read_strategy, strategy_game
 from errai.strategy.strategy import Strategy
 from errai.tables import groups
@@ -60,6 +65,8 @@ CONFIGURATION_NAME = "run.toml"
 FINGERPRINT_NAME = "fingerprint"
 PROGRESS_NAME = "progress.jsonl"
 BUCKETS_NAME = "buckets"
+LOG_NAME = "log.txt"
+ABSTRACTION_NAME = "abstraction"
 
 UNITS = {"regrets": "chips", "averages": "weight"}
 """Of the tables that every rule has; those of a rule's own are in units of its own."""
@@ -131,7 +138,7 @@ class RunFolder:
         Args:
             lock: of the folder; it is the run's from here on.
             configuration: of the run.
-            state: when it is to stop, as `stop_state` gives it.
+            state: when it is to stop and to be measured, as `Schedule` gives it.
             buckets: of its abstraction.
         """
         folder = lock.path
@@ -160,6 +167,11 @@ class RunFolder:
         write_text(found.path / PROGRESS_NAME, found._progress(found.state()).decode())
         return found
 
+    @property
+    def log_path(self) -> Path:
+        """Where a command may keep what it tells."""
+        return self.path / LOG_NAME
+
     def release(self) -> None:
         """Let another process write."""
         if self._lock is not None:
@@ -176,7 +188,29 @@ class RunFolder:
     def tree(self) -> PublicTree:
         """Return the public tree of the run's game, abstracted as the run was."""
         tree = PublicTree.of(*self.configuration.restored, self.configuration.restored_payoffs)
-        return tree if self.configuration.abstraction is None else tree.abstracted(self._buckets)
+        mark = self.configuration.abstraction
+        return tree if mark is None or mark.folder is not None else tree.abstracted(self._buckets)
+
+    def saved_abstraction(self) -> SavedAbstraction | None:
+        """Return what the players see of a game whose hands do not fit into memory; None where they do.
+
+        It is looked for beside the run, where it was, and in the cache.
+        """
+        mark = self.configuration.abstraction
+        if mark is None or mark.folder is None:
+            return None
+        places = (self.path / ABSTRACTION_NAME, Path(mark.folder), cached_folder(mark.fingerprint))
+        folders = list(dict.fromkeys(places))
+        for folder in folders:
+            if folder.is_dir():
+                saved = SavedAbstraction.open(folder)
+                if saved.fingerprint == mark.fingerprint:
+                    return saved
+        tried = " or ".join(f"'{folder}'" for folder in folders)
+        raise UsageError(
+            f"the abstraction '{mark.name}' (fingerprint {mark.fingerprint}) of '{self.path}' was not found "
+            f"in {tried}: 'errai train {self.path / CONFIGURATION_NAME}' builds it"
+        )
 
     @cached_property
     def _buckets(self) -> Buckets:
@@ -197,12 +231,14 @@ class RunFolder:
         """Return what the last checkpoint says besides its arrays."""
         return read_checkpoint(self.path, self.fingerprint).state
 
-    def strategy(self) -> Strategy:
+    def strategy(self) -> Strategy | BucketStrategy:
         """Return the average strategy of the last checkpoint, every bit of it verified."""
-        self.measurements()
+        self.evaluations()
         verify_arrays(self.path, self.fingerprint, fully=False)
         _, tables = read_arrays(self.path, ["averages-0", "averages-1"], self.fingerprint)
-        tree = self.tree()
+        tree, saved = self.tree(), self.saved_abstraction()
+        if saved is not None:
+            return BucketStrategy(tree, saved, (tables[0], tables[1]))
         if tuple(len(table) for table in tables) != tree.layout.num_slots:
             raise UsageError(f"'{self.path}' has tables that do not fit its game '{tree.game.name}'")
         return Strategy(tree, (tables[0], tables[1]))
@@ -216,24 +252,14 @@ class RunFolder:
         solver.iteration, solver.seconds = found.state["iteration"], found.state["seconds"]
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements up to the last checkpoint."""
-        state = self.state()
-        content = self._progress(state)
-        points = [json.loads(line) for line in content.decode().splitlines()]
+        """Return the exact measurements up to the last checkpoint."""
+        return [found for one in self.evaluations() if (found := one.measurement) is not None]
+
+    def evaluations(self) -> list[Evaluation]:
+        """Return all that was measured up to the last checkpoint."""
+        points = [json.loads(line) for line in self._progress(self.state()).decode().splitlines()]
         big_blind = self.configuration.restored[0].big_blind if points else 0
-        return [
-            Measurement(
-                point["iteration"],
-                point["seconds"],
-                Exploitability(
-                    (point["best_response_values"][0], point["best_response_values"][1]),
-                    big_blind,
-                    self.configuration.restored_payoffs.describe(),
-                    (own[0], own[1]) if (own := point.get("profile_values")) else None,
-                ),
-            )
-            for point in points
-        ]
+        return [Evaluation.of(point, big_blind) for point in points]
 
     def _progress(self, state: dict[str, Any]) -> bytes:
         path = self.path / PROGRESS_NAME
@@ -247,29 +273,21 @@ class RunFolder:
 
     def verify(self) -> None:
         """Verify every bit of the run, regrets included; damage is refused by the name of the file."""
-        self.measurements()
-        if self.configuration.abstraction is not None:
+        self.evaluations()
+        if self.configuration.abstraction is not None and self.saved_abstraction() is None:
             self._buckets  # noqa: B018 - reading them verifies them
         verify_arrays(self.path, self.fingerprint)
 
-    def log(self, measurement: Measurement) -> None:
-        """Append a measurement to `progress.jsonl`."""
-        measured = measurement.exploitability
-        entry = {
-            "iteration": measurement.iteration,
-            "seconds": measurement.seconds,
-            **asdict(measured),
-            "chips": measured.chips,
-            "mbb_per_game": measured.mbb_per_game,
-        }
+    def log(self, evaluation: Evaluation) -> None:
+        """Append an evaluation to `progress.jsonl`; whoever watches the file sees it at once."""
         with open(self.path / PROGRESS_NAME, "a") as lines:
-            lines.write(json.dumps(entry) + "\n")
+            lines.write(json.dumps(evaluation.entries()) + "\n")
 
     def save(
         self,
         iteration: int,
         seconds: float,
-        stop: dict[str, Any],
+        schedule: dict[str, Any],
         tables: dict[str, Array],
         layout: SolverLayout,
     ) -> None:
@@ -278,7 +296,7 @@ class RunFolder:
         Args:
             iteration: iterations done.
             seconds: time that they took.
-            stop: when the run is to stop, as `stop_state` gives it.
+            schedule: when the run is to stop and to be measured, as `Schedule` gives it.
             tables: by name and player, as `solver_tables` gives them.
             layout: of the tables.
         """
@@ -286,12 +304,13 @@ class RunFolder:
         with open(self.path / PROGRESS_NAME, "rb") as lines:
             os.fsync(lines.fileno())  # what the checkpoint vouches for must be on disk before it
             progress = _progress_state(lines.read())
-        state = {"iteration": iteration, "seconds": seconds, **stop, **progress}
+        state = {"iteration": iteration, "seconds": seconds, **schedule, **progress}
         arrays: dict[str, Array] = {}
         for name, table in tables.items():
-            arrays |= groups.grouped(
-                name, table, layout.shard_begin[int(name.rpartition("-")[2])], groups.GROUP_BYTES
-            )
+            begin = layout.shard_begin[int(name.rpartition("-")[2])]
+            if begin[-1] != len(table):  # a table of another shape than regrets and averages is one shard
+                begin = np.array([0, len(table)])
+            arrays |= groups.grouped(name, table, begin, groups.GROUP_BYTES)
         unchanged = self._writer.find_unchanged(arrays)
         changed = {name: array for name, array in arrays.items() if name not in unchanged}
         self._writer.write(
@@ -318,14 +337,36 @@ def _write_buckets(path: Path, buckets: Buckets, fingerprint: str) -> None:
     write_array(path, array, name="buckets", units="buckets", fingerprint=fingerprint, notes=notes)
 
 
-def stop_state(stop: StopRule, measure_every: int | None) -> dict[str, Any]:
-    """Return a stop rule as a checkpoint keeps it."""
-    return {"stop": asdict(stop), "measure_every": measure_every}
+@dataclass(frozen=True)
+class Schedule:
+    """When a run stops and is measured, which may change from one resumption to the next.
 
+    Attributes:
+        stop: when to stop.
+        measure_every: iterations between measurements; None leaves it to the stop rule.
+        evaluation: what is measured.
+    """
 
-def stop_from_state(state: dict[str, Any]) -> tuple[StopRule, int | None]:
-    """Return the stop rule that a checkpoint has kept."""
-    return StopRule(**state["stop"]), state["measure_every"]
+    stop: StopRule
+    measure_every: int | None = None
+    evaluation: EvaluationSection = field(default_factory=EvaluationSection)
+
+    def state(self) -> dict[str, Any]:
+        """Return it as a checkpoint keeps it."""
+        about = self.evaluation.model_dump(exclude={"every"}, exclude_defaults=True, mode="json")
+        return {"stop": asdict(self.stop), "measure_every": self.measure_every, "evaluation": about}
+
+    def stop_section(self) -> StopSection:
+        """Return the stop rule as a configuration has it."""
+        stop = self.stop
+        iterations = stop.iterations if stop.iterations < UNLIMITED else None
+        return StopSection(iterations=iterations, seconds=stop.seconds, mbb_per_game=stop.mbb_per_game)
+
+    @staticmethod
+    def of(state: dict[str, Any]) -> "Schedule":
+        """Return the schedule that a checkpoint has kept."""
+        about = with_tuples(state.get("evaluation", {}))
+        return Schedule(StopRule(**state["stop"]), state["measure_every"], EvaluationSection(**about))
 
 
 def solver_tables(solver: TableSolver) -> dict[str, Array]:

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from errai.runs.run import Job
+from errai.runs.evaluation import Evaluation
+from errai.runs.job import Job
 from errai.solvers.solve import UNLIMITED, StopRule
 from errai.solvers.table_solver import Measurement
 
@@ -15,7 +16,8 @@ class Forecast:
     """Watches a job and says how long it will take yet.
 
     Attributes:
-        measurements: so far, those of an interrupted run included.
+        measurements: exact ones so far, those of an interrupted run included.
+        last: the last evaluation; None before the first.
     """
 
     def __init__(self, job: Job) -> None:
@@ -24,10 +26,19 @@ class Forecast:
         Args:
             job: the run.
         """
-        self.measurements = list(job.earlier)
+        self.measurements: list[Measurement] = []
+        self.last: Evaluation | None = None
+        for one in job.earlier:
+            self.add(one)
         self._job = job
         self._last = (job.solver.iteration, job.solver.seconds)
         self._pace = math.inf
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Note an evaluation."""
+        self.last = evaluation
+        if evaluation.measurement is not None:
+            self.measurements.append(evaluation.measurement)
 
     def seconds_left(self) -> float | None:
         """Return the seconds to go; None where nothing is known."""
@@ -37,7 +48,11 @@ class Forecast:
             # The first iterations may have waited for the compiler: only the latest count.
             self._pace = seconds / iterations
             self._last = (solver.iteration, solver.seconds)
-        left = seconds_to_go(self.measurements, solver.iteration, self._pace, self._job.stop)
+        stop = self._job.stop
+        left = seconds_to_go(self.measurements, solver.iteration, self._pace, stop)
+        if stop.seconds is not None:  # what counts is the solver's own clock, also between measurements
+            rest = max(0.0, stop.seconds - solver.seconds)
+            left = rest if left is None else min(left, rest)
         return left if left is not None and math.isfinite(left) else None
 
 

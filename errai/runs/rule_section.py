@@ -96,4 +96,6 @@ def rule_model(section: dict[str, Any]) -> type[BaseModel]:
         for option, value in recipe
         if value is not None
     }
+    for option in recipe.free_options() - {*fields}:  # what may be chosen, and by default is not
+        fields[option] = (type(recipe).model_fields[option].annotation, None)
     return create_model(type(recipe).__name__, __config__=_STRICT, **fields)

@@ -8,12 +8,12 @@ rule then turns into new tables (`errai.solvers.update_rules` says which rule do
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,15 @@ from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
-from errai.solvers.table_solver import Measurement, TableSolver
-from errai.solvers.update_rules import RULES, Update, UpdateRule, find_rule
+from errai.solvers.table_solver import Measurement, Point, TableSolver
+from errai.solvers.update_rules import (
+    SampledBoardsRule,
+    SampledRule,
+    Update,
+    UpdateRule,
+    find_rule,
+    rule_names,
+)
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.workers import Workers
@@ -71,6 +78,12 @@ class Solver(TableSolver):
             engine: what makes the engine that walks; by default the CPU's.
             tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
         """
+        if isinstance(rule, SampledRule):
+            raise UsageError(
+                f"'{rule.name}' samples deals, and here the whole tree is walked: expected cfr+ or the like"
+            )
+        if isinstance(rule, SampledBoardsRule):
+            raise UsageError(f"'{rule.name}' samples boards, and cannot be used where all of them are walked")
         self.walk: Engine = (engine or PublicTree.traversal)(tree, dtype, num_threads)
         self._is_bucketed = [bool(rounds.any()) for rounds in tree.layout.bucketed]
         self._goes_by_gains = players_by_gains(rule, self._is_bucketed)
@@ -111,7 +124,7 @@ class Solver(TableSolver):
     def run(self, iterations: int) -> None:
         """Do more iterations."""
         first = self.iteration + 1
-        steps = _verified_steps(self.rule, first, first + iterations)
+        steps = verified_steps(self.rule, first, first + iterations)
         if not self._is_warm:
             # Compiling is no part of solving.
             warm_up_walks(self.walk.dtype.name)
@@ -215,7 +228,8 @@ def arrays_needed(rule: UpdateRule, is_bucketed: Sequence[bool] = (False, False)
     return [kept + 2 if by_gains else kept for by_gains in players_by_gains(rule, is_bucketed)]
 
 
-def _verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+def verified_steps(rule: UpdateRule, first: int, last: int) -> npt.NDArray[np.float64]:
+    """Return a rule's steps, refusing what is no number or has another shape: float64[iterations, 2, 5]."""
     steps = np.asarray(rule.steps(first, last), dtype=np.float64)
     if steps.shape != (last - first, 2, NUM_FACTORS):
         raise UsageError(
@@ -241,7 +255,7 @@ def warm_up_walks(dtype: str) -> None:
 def _warm_up_rule(rule: UpdateRule, dtype: np.dtype[Any]) -> None:
     """Have the kernels of a rule compiled, whoever wrote it, by applying it to a slot of nothing."""
     tables = {name: np.zeros(1, dtype) for name in rule.table_names()}
-    step = _verified_steps(rule, 1, 2)[0, 0]
+    step = verified_steps(rule, 1, 2)[0, 0]
     rule.apply(Update(1, 0, step, tables, np.zeros(1, dtype), np.zeros(1, dtype)))
 
 
@@ -279,14 +293,13 @@ class StopRule:
             iterations = UNLIMITED if is_open else DEFAULT_ITERATIONS
         return cls(iterations, mbb_per_game, seconds)
 
-    def is_met(self, measurement: Measurement) -> bool:
-        """Return whether to stop after a measurement."""
+    def is_met(self, point: Point) -> bool:
+        """Return whether to stop at a point; a target is met only where the exploitability was measured."""
+        measured = point.mbb_per_game
         return (
-            measurement.iteration >= self.iterations
-            or (
-                self.mbb_per_game is not None and measurement.exploitability.mbb_per_game <= self.mbb_per_game
-            )
-            or self.is_out_of_time(measurement.seconds)
+            point.iteration >= self.iterations
+            or (self.mbb_per_game is not None and measured is not None and measured <= self.mbb_per_game)
+            or self.is_out_of_time(point.seconds)
         )
 
     def is_out_of_time(self, seconds: float) -> bool:
@@ -294,7 +307,9 @@ class StopRule:
         return self.seconds is not None and seconds >= self.seconds
 
 
-def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iterator[int]:
+def measurement_points(
+    stop: StopRule, measure_every: int | None = None, by_time: bool = False
+) -> Iterator[int]:
     """Yield the iterations after which to measure.
 
     They follow from the stop rule alone, so a run that was interrupted measures, and therefore stops,
@@ -304,7 +319,11 @@ def measurement_points(stop: StopRule, measure_every: int | None = None) -> Iter
         stop: when to stop.
         measure_every: iterations between measurements; without it about twenty measurements, and with a
             target more at the start, so that it is not overshot by much.
+        by_time: whether the clock says when to measure, and iterations only when to stop.
     """
+    if by_time:
+        yield stop.iterations
+        return
     is_open = stop.mbb_per_game is not None or stop.seconds is not None
     least = 1 if is_open else -(-stop.iterations // 20)
     point = 0
@@ -335,13 +354,50 @@ def run_solver(
         report: called after each measurement.
         between: called about once a second between iterations; the run ends at once where it answers True.
     """
-    verify_measure_every(measure_every)
-    measurements: list[Measurement] = []
+    return run_looking(solver, stop, solver.measure, measure_every, None, report, between)
+
+
+Looked = TypeVar("Looked", bound=Point)
+
+
+def run_looking(
+    solver: TableSolver,
+    stop: StopRule,
+    look: Callable[[], Looked],
+    every: int | None = None,
+    every_seconds: float | None = None,
+    report: Callable[[Looked], None] | None = None,
+    between: Callable[[], bool] | None = None,
+) -> list[Looked]:
+    """Run a solver until a stop rule is met, and look at it now and then; returns what was seen.
+
+    Args:
+        solver: a solver, fresh or resumed.
+        stop: when to stop.
+        look: measures the solver as it is.
+        every: iterations between looks, as `measurement_points` takes it.
+        every_seconds: time on iterations between looks, in place of `every`.
+        report: called after each look.
+        between: called about once a second between iterations; the run ends at once where it answers True.
+    """
+    verify_measure_every(every)
+    seen: list[Looked] = []
     stretch = 1
-    for point in measurement_points(stop, measure_every):
-        if point <= solver.iteration < stop.iterations:
-            continue
-        while solver.iteration < point and not stop.is_out_of_time(solver.seconds):
+    last_look = solver.seconds
+    points = measurement_points(stop, every, every_seconds is not None)
+    point = next(points)
+    while point <= solver.iteration < stop.iterations:
+        point = next(points)
+
+    def is_due() -> bool:
+        return (
+            solver.iteration >= point
+            or stop.is_out_of_time(solver.seconds)
+            or (every_seconds is not None and solver.seconds - last_look >= every_seconds)
+        )
+
+    while True:
+        while not is_due():
             before = solver.seconds
             solver.run(min(stretch, point - solver.iteration))
             # Short enough to answer soon, long enough to cost nothing; the tables do not depend on it.
@@ -349,15 +405,17 @@ def run_solver(
                 stretch *= 2
             elif solver.seconds - before > 1:
                 stretch = max(1, stretch // 2)
-            # Where a measurement is due it comes first: a run that ends here would never make it.
-            if solver.iteration < point and between is not None and between():
-                return measurements
-        measurements.append(solver.measure())
+            # Where a look is due it comes first: a run that ends here would never take it.
+            if not is_due() and between is not None and between():
+                return seen
+        seen.append(look())
+        last_look = solver.seconds
         if report is not None:
-            report(measurements[-1])
-        if stop.is_met(measurements[-1]) or (between is not None and between()):
-            break
-    return measurements
+            report(seen[-1])
+        if stop.is_met(seen[-1]) or (between is not None and between()):
+            return seen
+        if solver.iteration >= point:
+            point = next(points)
 
 
 def configured_rule(
@@ -365,6 +423,8 @@ def configured_rule(
     alternating: bool | None = None,
     delay: int = 0,
     discount: tuple[float, float, float] | None = None,
+    options: Mapping[str, Any] | None = None,
+    trunk: int | None = None,
 ) -> UpdateRule:
     """Return a rule with its options.
 
@@ -372,24 +432,39 @@ def configured_rule(
         algorithm: a name, or a rule, which keeps those of its own options that are not given here.
         alternating: whether players learn in turn; by default the rule's habit.
         delay: iterations before averaging starts.
-        discount: (alpha, beta, gamma) for `dcfr`.
+        discount: (alpha, beta, gamma) for `dcfr` and for rules that sample.
+        options: others of the rule's own by name, such as `deals`.
+        trunk: rounds above the sampled sub-games of `cfr-br`.
     """
     if not isinstance(algorithm, str | UpdateRule):
         raise UsageError(
-            f"unknown algorithm {algorithm!r}: expected {', '.join(RULES)}, lp or an object of a subclass of "
+            f"unknown algorithm {algorithm!r}: expected {rule_names()}, lp or an object of a subclass of "
             "errai.UpdateRule"
         )
     rule = find_rule(algorithm) if isinstance(algorithm, str) else algorithm
     verify_whole("delay", delay)
     if alternating is not None and not isinstance(alternating, bool):
         raise UsageError(f"alternating must be True or False, not {alternating!r}")
-    options: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        if name not in rule.free_options():
+            raise UsageError(
+                f"'{rule.name}' has no option '{name}': expected {', '.join(sorted(rule.free_options()))}"
+            )
+        chosen[name] = value
     if alternating is not None:
-        options["alternating"] = alternating
+        chosen["alternating"] = alternating
     if delay != 0:
-        options["delay"] = delay
+        chosen["delay"] = delay
     if discount is not None:
-        if rule.name != "dcfr":
-            raise UsageError(f"'{rule.name}' takes no discount exponents: only dcfr does")
-        options["discount"] = discount
-    return rule.with_options(**options) if options else rule
+        if "discount" not in rule.free_options():
+            raise UsageError(
+                f"'{rule.name}' takes no discount exponents: only dcfr and what samples deals or boards do"
+            )
+        chosen["discount"] = discount
+    if trunk is not None:
+        if "trunk" not in rule.free_options():
+            raise UsageError(f"'{rule.name}' has no trunk: only cfr-br does")
+        verify_whole("trunk", trunk, 1)
+        chosen["trunk"] = trunk
+    return rule.with_options(**chosen) if chosen else rule

@@ -14,9 +14,26 @@ import numpy as np
 from errai.engine.public_tree import PublicTree
 from errai.response.results import Exploitability
 from errai.solvers.update_rules import AVERAGES, REGRETS, UpdateRule
+from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats, Places
 from errai.tables.shards import NumberFormat, Shards
+
+
+class Point(Protocol):
+    """Where a run was when it was looked at."""
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done."""
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on them."""
+
+    @property
+    def mbb_per_game(self) -> float | None:
+        """Exact exploitability; None where it was not measured."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +49,11 @@ class Measurement:
     iteration: int
     seconds: float
     exploitability: Exploitability
+
+    @property
+    def mbb_per_game(self) -> float:
+        """Exploitability in thousandths of a big blind."""
+        return self.exploitability.mbb_per_game
 
 
 class SolverLayout(Protocol):
@@ -98,7 +120,7 @@ class TableSolver(ABC):
         """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
 
     @abstractmethod
-    def strategy(self, current: bool = False) -> Strategy:
+    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
         """Return the average strategy, or the current one; it changes with the tables."""
 
     @property

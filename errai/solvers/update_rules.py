@@ -27,11 +27,11 @@ Where several cells share a row, or players learn at once, fused rules go by gai
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator, model_validator
 
 from errai.engine._blocks import (
     AVERAGE_FACTOR,
@@ -189,6 +189,10 @@ class UpdateRule(BaseModel):
         tables = update.tables
         kernels.apply_factors(update.step, update.gains, update.played, tables[REGRETS], tables[AVERAGES])
 
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return frozenset({"alternating", "delay"})
+
     def with_options(self, **options: Any) -> Self:
         """Return the same rule with some options changed."""
         return type(self)(**{**dict(self), **options})
@@ -211,6 +215,10 @@ class FactorRule(UpdateRule):
         if value is not None and value[2] < 0:
             raise ValueError(f"gamma of the discount must be 0 or more, not {value[2]}")
         return value
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return super().free_options() | ({"discount"} if self.name == "dcfr" else set())
 
     def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
         """Return the numbers of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5]."""
@@ -248,6 +256,167 @@ class PredictiveRule(UpdateRule):
         )
 
 
+class SampledRule(UpdateRule):
+    """What an algorithm that samples deals does: `errai.solvers.sampled` says how an iteration goes.
+
+    Attributes:
+        sampling: what is sampled besides the deal: nothing ("chance"), the opponent's actions ("external"),
+            or everybody's ("outcome").
+        deals: deals of each player in an iteration; the gains of all are added up before tables change.
+        shared: whether threads learn in the same tables without locks. It is fast, and the tables depend on
+            the threads' pace.
+        regret_power: the regrets of iteration t count t to this power; 1 is linear CFR.
+        discount: (alpha, beta, gamma) of Discounted CFR, applied after every `discount_every` iterations.
+        discount_every: iterations of a period after which all tables are discounted; 0 for never.
+        regret_floor: no regret is let below it.
+        prune_below: an action of lower regret is left out, with all that follows it, where another one has a
+            positive regret.
+        prune_probability: how often; otherwise its gains count so much more that they are right on average.
+        exploration: in outcome sampling, how often the walked player takes any action alike.
+    """
+
+    sampling: Literal["chance", "external", "outcome"]
+    deals: int = 1
+    shared: bool = False
+    regret_power: float = 0.0
+    discount: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    discount_every: int = 0
+    regret_floor: float = -math.inf
+    prune_below: float = -math.inf
+    prune_probability: float = 0.95
+    exploration: float = 0.6
+
+    @model_validator(mode="after")
+    def _verify_options(self) -> Self:
+        if not self.alternating:
+            raise ValueError(f"'{self.name}' learns for one player at a time: it cannot be simultaneous")
+        if self.deals < 1:
+            raise ValueError(f"the deals of an iteration must be 1 or more, not {self.deals}")
+        if self.shared and self.deals > 1:
+            raise ValueError("shared tables change with every deal: they need deals = 1")
+        if not 0 <= self.regret_power < math.inf:
+            raise ValueError(
+                f"the power that weights regrets must be finite and 0 or more, not {self.regret_power}"
+            )
+        if self.discount_every < 0:
+            raise ValueError(f"the iterations of a period must be 0 or more, not {self.discount_every}")
+        if self.discount[2] < 0:
+            raise ValueError(f"gamma of the discount must be 0 or more, not {self.discount[2]}")
+        if self.regret_floor > 0:
+            raise ValueError(f"the floor of regrets must be 0 or less, not {self.regret_floor}")
+        if self.prune_below > -math.inf:
+            if self.sampling == "outcome":
+                raise ValueError("outcome sampling walks one action alone: there is nothing to prune")
+            if not self.regret_floor <= self.prune_below <= 0:
+                raise ValueError(
+                    "the regret to prune below must be 0 or less and not below the floor, "
+                    f"not {self.prune_below}"
+                )
+        if not 0 <= self.prune_probability < 1:
+            raise ValueError(
+                f"the probability of pruning must be from 0 to below 1, not {self.prune_probability}"
+            )
+        if not 0 < self.exploration <= 1:
+            raise ValueError(f"the exploration must be above 0 and at most 1, not {self.exploration}")
+        return self
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return frozenset({*type(self).model_fields} - {"name", "sampling", "alternating"})
+
+    def weights(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return how much the regrets, and the strategy, of each iteration count: float64[iterations, 2].
+
+        Iterations are first .. last - 1, counted from 1.
+        """
+        averages = self.steps(first, last)[:, 0, AVERAGE_WEIGHT]
+        return np.stack([np.arange(first, last, dtype=np.float64) ** self.regret_power, averages], axis=1)
+
+    def discounts(self, iteration: int) -> tuple[float, float, float] | None:
+        """Return factors of positive regrets, negative ones and averages after an iteration; None for 1."""
+        if self.discount_every == 0 or iteration % self.discount_every:
+            return None
+        alpha, beta, gamma = self.discount
+        period = np.array([iteration // self.discount_every + 1.0])
+        positive, negative = (float(discount_factors(period, power)[0]) for power in (alpha, beta))
+        return positive, negative, float(((period[0] - 1) / period[0]) ** gamma)
+
+
+class SampledBoardsRule(UpdateRule):
+    """Plain CFR of which each iteration sees one path of public boards (`errai.solvers.public_sampling`).
+
+    A discount is realised by weights that grow, because most slots are not visited in an iteration: that
+    of iteration t is the product of (k^alpha + 1) / k^alpha over k < t; t in Linear CFR, where alpha = 1.
+
+    Attributes:
+        discount: (alpha, beta, gamma) as in `FactorRule`, alpha and beta alike and 1 or more; None for none.
+    """
+
+    discount: tuple[float, float, float] | None = None
+
+    @field_validator("alternating")
+    @classmethod
+    def _verify_alternating(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError("players who learn on sampled boards do so in turn: alternating must be True")
+        return value
+
+    @field_validator("discount")
+    @classmethod
+    def _verify_discount(cls, value: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+        if value is not None and not (1 <= value[0] == value[1] < math.inf and 0 <= value[2] < math.inf):
+            raise ValueError(
+                "a discount on sampled boards must be finite, with alpha = beta of 1 or more and gamma of 0 "
+                f"or more, such as '1,1,1', not '{','.join(f'{x:g}' for x in value)}'"
+            )
+        return value
+
+    def steps(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return the numbers of iterations first .. last - 1, counted from 1: float64[iterations, 2, 5]."""
+        steps = super().steps(first, last)
+        if self.discount is not None:
+            t = np.arange(first, last, dtype=np.float64)
+            steps[:, :, AVERAGE_WEIGHT] *= (t ** self.discount[2])[:, np.newaxis]
+        return steps
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return frozenset({"delay", "discount"})
+
+    def gain_weights(self, first: int, last: int) -> npt.NDArray[np.float64]:
+        """Return how often the regrets of iterations first .. last - 1 count: float64[iterations]."""
+        if self.discount is None:
+            return np.ones(last - first)
+        t, alpha = np.arange(first, last, dtype=np.float64), self.discount[0]
+        if alpha == 1:
+            return t
+        # Always summed from the first iteration on: the bits must not depend on where a stretch begins.
+        growth = np.cumsum(np.log1p(np.arange(1, last, dtype=np.float64) ** -alpha))
+        weights: npt.NDArray[np.float64] = np.exp(np.concatenate([[0.0], growth]))
+        return weights[first - 1 : last - 1]
+
+
+class ResponseRule(SampledBoardsRule):
+    """CFR-BR: an abstracted player against one who answers it (`errai.solvers.cfr_br`).
+
+    Attributes:
+        trunk: rounds above the sampled sub-games.
+    """
+
+    trunk: int = 1
+
+    @field_validator("trunk")
+    @classmethod
+    def _verify_trunk(cls, value: int) -> int:
+        if value < 1:
+            raise ValueError(f"the trunk must have 1 round or more, not {value}")
+        return value
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return super().free_options() | {"trunk"}
+
+
 RULES: dict[str, UpdateRule] = {
     "cfr": FactorRule(name="cfr"),
     "cfr+": FactorRule(name="cfr+", floor=True, average_power=1.0),
@@ -255,19 +424,42 @@ RULES: dict[str, UpdateRule] = {
     "dcfr": FactorRule(name="dcfr", discount=(1.5, 0.0, 2.0)),
     "pcfr+": PredictiveRule(name="pcfr+"),
 }
+"""Rules of walks of the whole tree."""
+
+DEAL_RULES: dict[str, UpdateRule] = {
+    "cs": SampledRule(name="cs", sampling="chance"),
+    "external": SampledRule(name="external", sampling="external"),
+    "outcome": SampledRule(name="outcome", sampling="outcome"),
+}
+"""Rules of walks of sampled deals."""
+
+BOARD_RULES: dict[str, UpdateRule] = {
+    "pcs": SampledBoardsRule(name="pcs"),
+    "opcs": SampledBoardsRule(name="opcs"),
+    "spcs": SampledBoardsRule(name="spcs"),
+    "cfr-br": ResponseRule(name="cfr-br"),
+}
+"""Rules of walks of sampled boards."""
+
+NAMED_RULES = {**RULES, **DEAL_RULES, **BOARD_RULES}
+
+
+def rule_names() -> str:
+    """Return the names of all rules, for a sentence."""
+    return ", ".join(NAMED_RULES)
 
 
 def find_rule(name: str) -> UpdateRule:
     """Return the rule of a named algorithm."""
-    if name not in RULES:
-        raise UsageError(f"unknown algorithm '{name}': expected {', '.join(RULES)} or lp")
-    return RULES[name]
+    if name not in NAMED_RULES:
+        raise UsageError(f"unknown algorithm '{name}': expected {rule_names()} or lp")
+    return NAMED_RULES[name]
 
 
 def is_recipe(rule: UpdateRule) -> bool:
-    """Return whether a name, `alternating`, `delay` and, for `dcfr`, `discount` say all about a rule."""
-    recipe = RULES.get(rule.name)
-    free = {"alternating", "delay", *(["discount"] if rule.name == "dcfr" else [])}
+    """Return whether its name and its free options say all about a rule."""
+    recipe = NAMED_RULES.get(rule.name)
     return type(recipe) is type(rule) and all(
-        getattr(rule, field) == getattr(recipe, field) for field in {*type(rule).model_fields} - free
+        getattr(rule, field) == getattr(recipe, field)
+        for field in {*type(rule).model_fields} - rule.free_options()
     )

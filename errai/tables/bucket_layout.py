@@ -6,6 +6,7 @@ So the layout of a game whose hands never fit into memory at once is still a few
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,12 @@ from errai.abstraction.protocol import AbstractionPair
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rounds import round_of_game
-from errai.tables.layout import Floats
+from errai.tables.layout import Floats, Places
 from errai.tree.buckets import bucketed_rounds
 from errai.tree.walk import WalkTree
+
+SHARD_SLOTS = 1 << 22
+"""A shard is at most so many slots of one round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,24 @@ class BucketLayout:
     rows: npt.NDArray[np.int64]
     bucketed: npt.NDArray[np.bool_]
     num_slots: tuple[int, int]
+
+    @property
+    def shard_begin(self) -> tuple[Places, Places]:
+        """[player] int64[shards + 1] where each shard begins and, last, where all end."""
+        first, second = (
+            np.unique(
+                [
+                    *(
+                        place
+                        for begin, end in pairwise([*self.begin[q].tolist(), self.num_slots[q]])
+                        for place in range(begin, end, SHARD_SLOTS)
+                    ),
+                    self.num_slots[q],
+                ]
+            )
+            for q in (0, 1)
+        )
+        return first, second
 
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""

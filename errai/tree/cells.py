@@ -266,9 +266,28 @@ def cells_below(
         last_round: the last round to make; the game's last without it.
     """
     rules = deals.rules
+    levels = _levels_below(deals, first_round, board_index, dealt, last_round)
+    hands = rules.deck.hands(rules.num_hole_cards)
+    root = None
+    if not dealt:
+        above = deals.boards.cards(_board_round(deals, first_round - 1))[board_index]
+        root = _root_cells(rules, above, hands)
+    return make_cells(rules, levels, (hands, hands), root, first_round)
+
+
+def board_links(deals: Deals) -> BoardLinks:
+    """Return how all boards of a game follow each other, without the hands there."""
+    return _links(_levels_below(deals, 0, 0, deals.rules.num_board_cards[0] == 0))
+
+
+def _levels_below(
+    deals: Deals, first_round: int, board_index: int, dealt: bool, last_round: int | None = None
+) -> "list[BoardLevel]":
+    """Return the boards of `cells_below`, round by round."""
+    rules = deals.rules
     num_rounds = rules.num_rounds if last_round is None else last_round + 1
     _verify_board(deals, first_round if dealt else first_round - 1, board_index)
-    levels: list[BoardLevel] = []
+    levels = []
     first, last = board_index, board_index + 1
     for r in range(first_round, num_rounds):
         deal = deals.board_round(r)
@@ -282,12 +301,7 @@ def cells_below(
             begin = begin - first
             factors = deals.boards.deals_from_parent(deal)[first:last] / _num_choices(rules, r)
         levels.append(BoardLevel(deals.boards.cards(deal)[first:last], begin, factors))
-    hands = rules.deck.hands(rules.num_hole_cards)
-    root = None
-    if not dealt:
-        above = deals.boards.cards(_board_round(deals, first_round - 1))[board_index]
-        root = _root_cells(rules, above, hands)
-    return make_cells(rules, levels, (hands, hands), root, first_round)
+    return levels
 
 
 def path_cells(
@@ -296,6 +310,7 @@ def path_cells(
     factors: Sequence[float],
     first_round: int = 0,
     dealt: bool | None = None,
+    with_following: bool = False,
 ) -> Cells:
     """Return the cells of one board a round, each dealt from the one before.
 
@@ -307,6 +322,7 @@ def path_cells(
         first_round: the betting round of the first board.
         dealt: whether the cards of the first round are on the table before the path begins; otherwise the
             root cells are those of the board before. Without it, only where they deal nothing.
+        with_following: whether to make all boards, too, that may follow the last one.
     """
     rules = deals.rules
     if not 1 <= len(boards) <= rules.num_rounds - first_round or len(factors) != len(boards):
@@ -326,6 +342,8 @@ def path_cells(
             )
         cards = deals.boards.cards(deals.board_round(r))[board : board + 1]
         levels.append(BoardLevel(cards, np.array([0, 1]), np.array([factors[i]], dtype=np.float64)))
+    if with_following:
+        levels += _levels_below(deals, first_round + len(boards) - 1, boards[-1], dealt=True)[1:]
     hands = rules.deck.hands(rules.num_hole_cards)
     root = None
     if not dealt:

@@ -346,3 +346,83 @@ def count_deals(
         class_deals[index[n]] = 0
     for n in range(index.shape[0]):
         class_deals[index[n]] += board_weights[place[n] // num_hands]
+
+
+@kernel(fastmath=False)
+def sum_next_boards(
+    next_boards,  # IN   uint8[J, E, K]  what each board may become
+    next_index,  # IN   int64[J, E]  their canonical boards
+    renamed,  # IN   uint8[J, E, 53]  what cards become there; NO_CARD stays
+    hand_cards,  # IN   uint8[H, 2]
+    hand_number,  # IN   int64[53, 53]  by both cards, in any order
+    next_strength,  # IN   uint[M, H]  of the hands on each canonical board
+    next_squared,  # IN   uint[M, H]; no rows where the strengths themselves are to be squared
+    strength,  # OUT  int64[J, H]  zero where blocked
+    squared,  # OUT  int64[J, H]
+):
+    """Sum strengths and squares of every hand over the boards that may come."""
+    strength[:] = 0
+    squared[:] = 0
+    squares = next_squared.shape[0] == 0
+    one = np.int64(1)
+    for j in range(next_boards.shape[0]):
+        for e in range(next_boards.shape[1]):
+            seen = np.int64(0)
+            for k in range(next_boards.shape[2]):
+                seen |= one << np.int64(next_boards[j, e, k])
+            m = next_index[j, e]
+            for h in range(hand_cards.shape[0]):
+                a, b = hand_cards[h, 0], hand_cards[h, 1]
+                if (seen >> np.int64(a)) & 1 or (seen >> np.int64(b)) & 1:
+                    continue
+                n = hand_number[renamed[j, e, a], renamed[j, e, b]]
+                value = np.int64(next_strength[m, n])
+                strength[j, h] += value
+                squared[j, h] += value * value if squares else np.int64(next_squared[m, n])
+
+
+@kernel(fastmath=False)
+def scatter_sums(
+    index,  # IN   int64[*]  class of each open hand
+    place,  # IN   int64[*]  board * H + hand
+    sums,  # IN   int64[J, H]
+    times_counted,  # IN   int64  how often the sums count each set of cards still to come
+    of_class,  # OUT  uint[N]
+):
+    """Write sums of a chunk's hands to their classes."""
+    num_hands = sums.shape[1]
+    for n in range(index.shape[0]):
+        of_class[index[n]] = sums[place[n] // num_hands, place[n] % num_hands] // times_counted
+
+
+@kernel(fastmath=False)
+def strengths_of_deals(
+    cards,  # IN   uint8[N, 2 + K]  hole cards and a last-round board
+    tables,  # IN   EvaluatorTables
+    hand_keys,  # IN   int64[H]
+    hand_masks,  # IN   int64[H]
+    hand_number,  # IN   int64[53, 53]  by both cards, in any order
+    strengths,  # OUT  int32[H]  scratch
+    h2,  # OUT  int64[N]
+):
+    """Compare each hand with all others on its board; deals of one board should be neighbours."""
+    num_cards = cards.shape[1]
+    for n in range(cards.shape[0]):
+        is_new = n == 0
+        for k in range(2, num_cards):
+            is_new = is_new or cards[n, k] != cards[n - 1, k]
+        if is_new:
+            key = np.int64(EMPTY_KEY)
+            mask = np.int64(0)
+            for k in range(2, num_cards):
+                key += tables.card_key[cards[n, k]]
+                mask |= tables.card_mask[cards[n, k]]
+            strengths_on_board(key, mask, hand_keys, hand_masks, tables, strengths)
+        hand = hand_number[cards[n, 0], cards[n, 1]]
+        own, own_mask = strengths[hand], hand_masks[hand]
+        beaten = np.int64(0)
+        for h in range(strengths.shape[0]):
+            other = strengths[h]
+            if other != BLOCKED and hand_masks[h] & own_mask == 0:
+                beaten += 2 * np.int64(own > other) + np.int64(own == other)
+        h2[n] = beaten

@@ -23,8 +23,10 @@ import numpy.typing as npt
 
 from errai.abstraction.clustering.kmeans import Metric, cluster
 from errai.abstraction.features import _features as kernels
+from errai.abstraction.features.by_boards import BoardSums, estimate_sums_seconds
 from errai.abstraction.features.features import (
     ABOUT_NAME,
+    COUNTS,
     DEALS,
     FORMAT,
     HISTOGRAMS,
@@ -71,6 +73,8 @@ Result = TypeVar("Result")
 def estimate_seconds(plan: FeaturePlan, num_threads: int | None = None) -> float:
     """Return about how long it takes to build what is missing."""
     classes, missing, last = plan.classes, plan.missing(), plan.last_round
+    if plan.goes_by_boards and missing:
+        return estimate_sums_seconds(plan, SECONDS_A_SWEPT_BOARD) / verified_threads(num_threads)
     boards = classes.boards(last).num_boards(_board_round(plan, last))
     seconds = 0.0
     if OPPONENT_CLUSTERS in missing and not plan.has(f"{HISTOGRAMS}-0"):
@@ -103,11 +107,14 @@ def build_features(
             about = {"format": FORMAT, "game": plan.rules.name, "cards": plan.classes.card_signature()}
             write_text(plan.folder / ABOUT_NAME, json.dumps(about))
         build = _Build(plan, num_threads, report or (lambda stage, done, total: None))
+        if plan.goes_by_boards:
+            build.by_boards()
         build.opponent_clusters()
         build.last_round()
         for r in range(plan.last_round - 1, -1, -1):
             build.earlier_round(r)
             build.deals(r)
+        build.counts()
     return Features(plan)
 
 
@@ -170,6 +177,20 @@ class _Build:
         cumulative = (partial + np.cumsum(steps, axis=1))[:, :NUM_BINS]
         # Every hand of a class has the same histogram.
         return np.asarray(cumulative // hands[:, np.newaxis])
+
+    def by_boards(self) -> None:
+        """Do without a table of the last round, where percentiles are all that is wanted."""
+        last = self.plan.last_round
+        of_rounds = [f"{kind}-{r}" for kind in (STRENGTH, SQUARED) for r in range(last)]
+        if self._missing(*of_rounds, f"{COUNTS}-{last}"):
+            BoardSums(self.plan, self.num_threads, self.report).build(self._write)
+
+    def counts(self) -> None:
+        """Count the deals of each strength of the last round."""
+        feature, last = f"{COUNTS}-{self.plan.last_round}", self.plan.last_round
+        if self._missing(feature):
+            strength, deals = self._read(f"{STRENGTH}-{last}"), self._read(f"{DEALS}-{last}")
+            self._write(feature, np.bincount(strength, deals, self.plan.max_strength + 1))
 
     def last_round(self) -> None:
         """Stage 2."""

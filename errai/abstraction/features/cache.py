@@ -1,7 +1,8 @@
 """What the cache folder holds, of this version and of older ones: listed, verified, cleared.
 
-A folder `features-HASH` has the features of some cards (`features.py`), a folder `kernels-HASH` the machine
-code of one version of all kernels (`errai/kernels.py`). Everything in them can be built again.
+A folder `features-HASH` has the features of some cards (`features.py`), a folder `abstraction-HASH` one
+abstraction that a training needed (`errai/abstraction/stored.py`), a folder `kernels-HASH` the machine code
+of one version of all kernels (`errai/kernels.py`). Everything in them can be built again.
 """
 
 import json
@@ -9,22 +10,27 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from errai.abstraction.features.features import ABOUT_NAME, FOLDER_PREFIX, FORMAT
 from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.folder import CACHED_PREFIX, MANIFEST_NAME, verified_json
 from errai.array_file import PARTIAL, verify_array
 from errai.errors import UsageError
 from errai.folder_lock import LOCK_NAME, FolderLock
+from errai.games.catalogue import restore_rules
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root, kernel_hash
 
-FEATURES, KERNELS = "features", "kernels"
+FEATURES, ABSTRACTIONS, KERNELS = "features", "abstractions", "kernels"
 KERNELS_PREFIX = "kernels-"
 
 FORMAT_BEFORE_IT_WAS_NOTED = 1
+FORMAT_OF_ABSTRACTIONS = 1
+"""As `abstraction.py` has it, which is not imported here: it needs features itself."""
 
 _ARRAY = re.compile(r"(.+?)(?:-\d+)?(?:-of-(\d+))?\.array")
 _CLUSTERS = re.compile(r"opponent-clusters(?:-(\d+))?\.array")
@@ -36,8 +42,8 @@ class CachedFolder:
 
     Attributes:
         path: the folder.
-        kind: `features` or `kernels`.
-        game: the game that the features were built for, or its cards; empty for kernels.
+        kind: `features`, `abstractions` or `kernels`.
+        game: the game that it was built for, or its cards; empty for kernels.
         cards: what decides features, as `HandClasses.card_signature`; empty where it is not known.
         what: what it holds, such as `strength`, `ochs of 8` or `unfinished histograms`.
         format: its version; None where it does not say.
@@ -57,24 +63,27 @@ class CachedFolder:
     modified: float
 
     def is_of(self, rules: PokerRules) -> bool:
-        """Return whether these are features of a game, or of another one with the same cards."""
+        """Return whether it is of a game, or of another one with the same cards."""
         return self.cards == HandClasses(rules).card_signature()
 
 
 def cached_folders() -> list[CachedFolder]:
-    """List the folders of the cache, features first, the newest of each kind first."""
+    """List the folders of the cache: features, abstractions, kernels, the newest of each kind first."""
     found = []
     for path in sorted(cache_root().glob("*-*")):
         if path.is_dir() and path.name.startswith(FOLDER_PREFIX):
             found.append(_feature_folder(path))
+        elif path.is_dir() and path.name.startswith(CACHED_PREFIX):
+            found.append(_abstraction_folder(path))
         elif path.is_dir() and path.name.startswith(KERNELS_PREFIX):
             found.append(_kernel_folder(path))
-    return sorted(found, key=lambda one: (one.kind, -one.modified))
+    order = (FEATURES, ABSTRACTIONS, KERNELS)
+    return sorted(found, key=lambda one: (order.index(one.kind), -one.modified))
 
 
 def damages(folder: CachedFolder) -> Iterator[str]:
-    """Verify every bit of the features of a folder; yield a sentence for each file that is damaged."""
-    if folder.kind != FEATURES:
+    """Verify every bit of features or abstractions; yield a sentence for each file that is damaged."""
+    if folder.kind == KERNELS:
         return
     for path in sorted(folder.path.glob("[!.]*.array")):
         try:
@@ -92,8 +101,13 @@ def clear(folder: CachedFolder) -> None:
         shutil.rmtree(folder.path)
         return
     with FolderLock(folder.path):
-        # What tells the format goes last: what is left of a removal that was killed is still listed.
-        for path in sorted(folder.path.iterdir(), key=lambda one: (one.name == ABOUT_NAME, one.name)):
+        # What tells the format goes last: what is left of a removal that was killed is still listed. Of an
+        # abstraction it goes first: what is left is not taken for one.
+        last = (ABOUT_NAME,) if folder.kind == FEATURES else ()
+        first = (MANIFEST_NAME,)
+        for path in sorted(
+            folder.path.iterdir(), key=lambda one: (one.name in last, one.name not in first, one.name)
+        ):
             if path.name != LOCK_NAME:
                 path.unlink()
         (folder.path / LOCK_NAME).unlink()
@@ -113,6 +127,30 @@ def _feature_folder(path: Path) -> CachedFolder:
     size, modified = _size(path)
     return CachedFolder(
         path, FEATURES, game, cards, _contents(path), version, version != FORMAT, size, modified
+    )
+
+
+def _abstraction_folder(path: Path) -> CachedFolder:
+    about: dict[str, Any] = {}
+    with suppress(OSError, UsageError):
+        about = verified_json((path / MANIFEST_NAME).read_bytes(), path / MANIFEST_NAME)
+    cards: dict[str, Any] = {}
+    if about:
+        rules = restore_rules(about["game"])
+        assert isinstance(rules, PokerRules), "only card games are abstracted"
+        cards = HandClasses(rules).card_signature()
+    size, modified = _size(path)
+    version = about.get("format")
+    return CachedFolder(
+        path,
+        ABSTRACTIONS,
+        about["game"]["name"] if about else "unknown cards",
+        cards,
+        (str(about["name"]) if about else "an unfinished abstraction",),
+        version,
+        version is not None and version != FORMAT_OF_ABSTRACTIONS,
+        size,
+        modified,
     )
 
 

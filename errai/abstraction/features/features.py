@@ -56,6 +56,8 @@ FOLDER_PREFIX = "features-"
 
 DEALS, STRENGTH, SQUARED, HISTOGRAMS, OCHS = "deals", "strength", "squared", "histograms", "ochs"
 OPPONENT_CLUSTERS = "opponent-clusters"
+COUNTS = "counts"
+"""How many deals of the last round have each strength; made only where it is asked for."""
 ALWAYS = (DEALS, STRENGTH, SQUARED)
 """What every recipe gets: small, and what `errai abstract show` tells of a hand."""
 
@@ -120,6 +122,7 @@ class FeaturePlan:
             )
         rounds = range(self.rules.num_rounds)
         of_rounds = {f"{kind}-{r}" for kind in (*ALWAYS, HISTOGRAMS, OCHS) for r in rounds}
+        of_rounds.add(f"{COUNTS}-{self.last_round}")
         for name in self.needed or ():
             if name not in {*ALWAYS, HISTOGRAMS, OCHS, OPPONENT_CLUSTERS, *of_rounds}:
                 raise UsageError(
@@ -215,7 +218,7 @@ class FeaturePlan:
             ArrayPlan(f"{OCHS}-{r}", ochs),
         ]
         if r == self.last_round:
-            return arrays
+            return [*arrays, plan(COUNTS, (most + 1,), "<u8", "deals")]
         cumulative = _unsigned(runouts * self.bin_width)
         return [
             *arrays,
@@ -225,6 +228,10 @@ class FeaturePlan:
 
     def _is_needed(self, feature: str) -> bool:
         """Return whether a feature is wanted, or one before it in the game that is summed up from it."""
+        if feature.startswith(COUNTS):
+            return self.needed is not None and feature in self.needed
+        if self.goes_by_boards and feature in (f"{kind}-{self.last_round}" for kind in (DEALS, STRENGTH)):
+            return False
         if self.needed is None or feature.startswith(ALWAYS):
             return True
         if feature == OPPONENT_CLUSTERS:
@@ -232,6 +239,14 @@ class FeaturePlan:
         kind, _, r = feature.rpartition("-")
         earlier = {f"{kind}-{e}" for e in range(int(r) + 1)}
         return bool(earlier.intersection(self.needed)) or kind in self.needed
+
+    @property
+    def goes_by_boards(self) -> bool:
+        """Whether strengths before the last round are all that is wanted (`by_boards.py`)."""
+        if self.needed is None or f"{COUNTS}-{self.last_round}" not in self.needed:
+            return False
+        earlier = {f"{kind}-{r}" for kind in (STRENGTH, SQUARED) for r in range(self.last_round)}
+        return set(self.needed) <= {*earlier, f"{COUNTS}-{self.last_round}"}
 
     def has(self, feature: str) -> bool:
         """Return whether the cache has a feature such as `ochs-3`, wanted or not."""
@@ -282,6 +297,10 @@ class Features:
     def deals(self, round_index: int) -> npt.NDArray[np.uint16]:
         """Return how many deals each class stands for: uint16[N]."""
         return self._array(f"{DEALS}-{round_index}")
+
+    def counts(self) -> npt.NDArray[np.uint64]:
+        """Return how many deals of the last round have each strength: uint64[strengths]."""
+        return self._array(f"{COUNTS}-{self.plan.last_round}")
 
     def strength(self, round_index: int) -> Array:
         """Return the sum of h2 over what may come: uint[N]."""
@@ -451,6 +470,28 @@ class BoardSweep:
                 ochs[j],
             )
         return strengths, h2, ochs
+
+    def of_deals(
+        self, cards: npt.NDArray[np.uint8], hand_number: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the h2 of each deal of the last round: int64[N].
+
+        Args:
+            cards: uint8[N, hole + board]; deals of one board should be neighbours.
+            hand_number: int64[53, 53] as `by_boards.hand_numbers` gives it.
+        """
+        h2 = np.empty(len(cards), dtype=np.int64)
+        num_hole = self.hands.shape[1]
+        if self._classes.is_three_card or num_hole == 1:
+            for n, row in enumerate(cards):
+                second = row[1] if num_hole > 1 else kernels.NO_CARD
+                h2[n] = self.features(row[num_hole:]).strength[hand_number[row[0], second]]
+            return h2
+        strengths = np.empty(len(self.hands), dtype=np.int32)
+        kernels.strengths_of_deals(
+            cards, evaluator_tables(), self._keys, self._masks, hand_number, strengths, h2
+        )
+        return h2
 
     def features(self, board: npt.NDArray[np.uint8]) -> BoardFeatures:
         """Return the features of all hands on one board."""

@@ -3,7 +3,7 @@
 from errai.abstraction.methods.clusters import EarthMover, OpponentClusters
 from errai.abstraction.methods.lossless import Lossless
 from errai.abstraction.methods.method import Method, RoundMethod
-from errai.abstraction.methods.percentiles import NestedStrength, Strength
+from errai.abstraction.methods.percentiles import NestedStrength, Strength, SweptStrength
 from errai.abstraction.methods.potential import PotentialAware
 
 METHODS: dict[Method, RoundMethod] = {
@@ -12,6 +12,7 @@ METHODS: dict[Method, RoundMethod] = {
         Lossless(),
         Strength(),
         NestedStrength(),
+        SweptStrength(),
         EarthMover(),
         OpponentClusters(),
         PotentialAware(),

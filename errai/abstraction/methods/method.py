@@ -52,6 +52,7 @@ class Method(Enum):
     CANONICAL = "C"
     STRENGTH = "HS"
     NESTED_STRENGTH = "PHS"
+    SWEPT_STRENGTH = "SHS"
     EARTH_MOVER = "KE"
     OPPONENT_CLUSTERS = "KO"
     POTENTIAL_AWARE = "PA"

@@ -1,4 +1,4 @@
-"""HS and PHS: percentiles of hand strength (`clustering/percentile.py`)."""
+"""HS, PHS and SHS: percentiles of hand strength (`clustering/percentile.py`)."""
 
 from typing import Any
 
@@ -10,9 +10,20 @@ from errai.abstraction.clustering.percentile import (
     nested_percentiles,
     percentile_buckets,
 )
-from errai.abstraction.features.features import STRENGTH, FeaturePlan
-from errai.abstraction.methods.method import Array, Method, RoundMethod, RoundRecipe, RoundWork
+from errai.abstraction.features.features import COUNTS, STRENGTH, BoardSweep, FeaturePlan
+from errai.abstraction.methods.method import (
+    Array,
+    Method,
+    RoundMethod,
+    RoundRecipe,
+    RoundWork,
+    smallest_type,
+)
 from errai.abstraction.options import SEED, BuildOptions
+from errai.abstraction.round_buckets import RoundBuckets
+from errai.abstraction.round_buckets import SweptStrength as SweptBuckets
+from errai.errors import UsageError
+from errai.games.deals import Deals
 
 
 class Strength(RoundMethod):
@@ -90,3 +101,45 @@ class NestedStrength(Strength):
 
     name = Method.NESTED_STRENGTH
     nests = True
+
+
+class SweptStrength(Strength):
+    """Percentiles of HS in the last round, which a hand is put into when it is asked for: no table.
+
+    The buckets are those of HS. What is saved is the bucket of every strength.
+    """
+
+    name = Method.SWEPT_STRENGTH
+    can_be_looked_ahead_to = False
+
+    def features_needed(self, r: int, last_round: int, following: RoundMethod | None) -> frozenset[str]:
+        """How many deals have each strength."""
+        return frozenset({f"{COUNTS}-{r}"})
+
+    def verify(self, rounds: tuple[RoundRecipe, ...], r: int, following: RoundMethod | None) -> None:
+        """Refuse rounds in which a strength is not all that there is to know."""
+        if following is not None or rounds[r].recall:
+            raise UsageError(
+                f"{self.name.value} puts hands of the last round into percentiles, without recall: "
+                f"round {r + 1} of {len(rounds)} needs another method"
+            )
+
+    def build(self, work: RoundWork) -> RoundBuckets:
+        """Cut the strengths themselves."""
+        num_buckets = work.recipe.num_buckets
+        found = bucket_of_value(work.features.counts().astype(np.int64), num_buckets)
+        sweep = BoardSweep(work.features.classes, None, 0)
+        kept = found.astype(smallest_type(num_buckets))
+        return SweptBuckets(work.deals.rules.num_hole_cards, sweep, kept, num_buckets)
+
+    def table_bytes(
+        self, plan: FeaturePlan, deals: Deals, r: int, recipe: RoundRecipe, num_parents: int
+    ) -> int:
+        """A number for each strength."""
+        return self.looked_up_bytes(plan, recipe.num_buckets, 1)
+
+    def labels_bytes(
+        self, plan: FeaturePlan, r: int, recipe: RoundRecipe, num_next: int, options: BuildOptions
+    ) -> int:
+        """There is next to no work."""
+        return 0

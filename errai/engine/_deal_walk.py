@@ -1,0 +1,340 @@
+"""The kernel that walks the betting of one deal: the scalar walk.
+
+One loop with a stack of frames. On the way down go two numbers: the *reach* of the walked player by its own
+choices, and a *weight*, which is everything else that a gain must be multiplied by. On the way back comes
+one, the expected value of what is below for the walked player. The variants differ in what a player does at
+its decisions:
+
+- it enumerates its actions: the value is the mean of theirs by what is played. The opponent's choices
+  multiply the weight (chance sampling), the walked player's own its reach;
+- it samples one action as it is played: the value is that action's, and nothing is multiplied (the opponent
+  in external and outcome sampling);
+- it samples one action with some exploration: the value and the weight are divided by its chance
+  (the walked player in outcome sampling).
+
+A decision of the walked player gains `weight * (value of the action - value of the decision)`.
+"""
+
+import numpy as np
+
+from errai.engine._deals import CHOICES, FIRST, ROWS, STRIDE, TIMES
+from errai.engine._streams import draw_unit
+from errai.kernels import kernel
+
+U = np.uint64
+
+KIND, PLAYER, CHILD, ACTIONS, SLOT, ROUND = range(6)
+"""Columns of `DealTree.nodes`, of which there are NODE_WIDTH. ROUND is where the rows of who acts, in the
+node's round, stand in those of a deal. A leaf has for CHILD the number of its outcome, and for SLOT where its
+payoffs begin."""
+
+NODE_WIDTH = 8
+
+DECISION, CHANCE = 0, 1
+
+CHANCE_SAMPLING, EXTERNAL, OUTCOME = range(3)
+
+FRAME_CHILD, FRAME_ACTIONS, FRAME_ACTION, FRAME_PLACE, FRAME_STRIDE, FRAME_OWN = range(6)
+"""Columns of the stack's whole numbers, of which there are FRAME_WIDTH."""
+
+FRAME_WIDTH = 8
+
+WEIGHT, REACH, OFTEN, VALUE, ACTION_CHANCE = range(5)
+"""Columns of the stack's floats; then come, for each action, how likely it is, its value, and, where low
+regrets are pruned, how often what is gained there counts: 0 where it is left out. OFTEN is how often it
+counts where it is not."""
+
+NUM_FLOATS = 5
+
+
+@kernel()
+def count_depth(
+    parent,  # IN   int32[N]  parents come before children
+    kind,  # IN   int8[N]
+    depth,  # OUT  int32[N]  decisions before each node
+):
+    """Return the most decisions that a node has before it."""
+    most = 0
+    depth[0] = 0
+    for node in range(1, len(parent)):
+        above = parent[node]
+        depth[node] = depth[above] + (1 if kind[above] == DECISION else 0)
+        most = max(most, depth[node])
+    return most
+
+
+@kernel()
+def add_journal(
+    slots,  # IN   int64[J]
+    gains,  # IN   float64[J]
+    length,  # IN   int64
+    regret,  # INOUT float[slots]
+    average,  # INOUT float[slots]
+):
+    """Add what was gathered, in its order."""
+    number = regret.dtype.type
+    for j in range(U(length)):
+        slot = slots[j]
+        if slot >= 0:
+            regret[U(slot)] += number(gains[j])
+        else:
+            average[U(~slot)] += number(gains[j])
+
+
+@kernel()
+def raise_to_floor(
+    slots,  # IN   int64[J]
+    length,  # IN   int64
+    floor,  # IN   float64  -inf for none
+    regret,  # INOUT float[slots]
+):
+    """Raise the regrets that were gathered for to the floor."""
+    if floor > -np.inf:
+        least = regret.dtype.type(floor)
+        for j in range(U(length)):
+            slot = slots[j]
+            if slot >= 0 and regret[U(slot)] < least:
+                regret[U(slot)] = least
+
+
+@kernel()
+def walk_deals(
+    settings,  # IN   Settings
+    position,  # INOUT int64[2]  the next deal of the batch to walk, and the length of the journal
+    last,  # IN   int64  one past the last deal to walk
+    num_deals,  # IN   int64  of a player in an iteration
+    gathers,  # IN   bool  whether gains go to the journal, or to the tables at once
+    applies,  # IN   bool  whether the journal is applied, and begun anew, after a player's last deal
+    weights,  # IN   float64[I, 2]  of regrets and of averages in each iteration
+    tree,  # IN   DealArrays
+    batch,  # IN   DealBatch  [iteration][player][deal]
+    regret,  # INOUT [player] float[slots]
+    average,  # INOUT [player] float[slots]
+    slots,  # OUT  int64[J]  journal: the slot of a regret, or ~slot of an average
+    gains,  # OUT  float64[J]
+    frames,  # TMP  int64[depth * FRAME_WIDTH]
+    floats,  # TMP  float64[depth * width]
+):
+    """Walk deals, each for the player that it was dealt for; return the decisions visited.
+
+    It ends early where the journal has no room for the gains of the next deal. Without a journal, tables
+    change as they are walked: a deal visits no slot twice.
+
+    Arrays have one axis and are named one by one, and nothing here is a function of its own: a view, an array
+    that is chosen by an index, or a call with arrays takes longer than what is done with them.
+    """
+    one = U(1)
+    regret_0, regret_1, average_0, average_1 = regret[0], regret[1], average[0], average[1]
+    nodes, payoffs, rows, outcomes, keys = tree.nodes, tree.payoffs, batch.rows, batch.outcomes, batch.keys
+    row_width, outcome_width = U(len(rows)) // U(len(keys)), U(len(outcomes)) // U(len(keys))
+    num_payoffs, room = U(len(payoffs)) // U(2), U(tree.room)
+    node_width, frame_width, width = U(NODE_WIDTH), U(FRAME_WIDTH), U(NUM_FLOATS) + U(3) * room
+    number = regret_0.dtype.type
+    sampling, floor = settings.sampling, number(settings.regret_floor)
+    prunes = settings.prune_below > -np.inf
+    visits = 0
+    length = position[1]
+    for deal in range(position[0], last):
+        player = deal // num_deals % 2
+        regret_weight = weights[deal // (2 * num_deals), 0]
+        average_weight = weights[deal // (2 * num_deals), 1]
+        key = keys[deal]
+        row_begin, outcome_begin = U(deal) * row_width, U(deal) * outcome_width
+        payoff_begin = U(player) * num_payoffs
+        counter = CHOICES
+        # How often what is below an action of low regret counts; once where one is on the way already.
+        often = 1.0
+        if prunes:
+            often = 0.0
+            if draw_unit(key, counter) >= settings.prune_probability:
+                often = 1.0 / (1.0 - settings.prune_probability)
+            counter += one
+        depth, node = U(0), U(0)
+        weight, reach, value = 1.0, 1.0, 0.0
+        is_walked = False
+        while not is_walked:
+            # Down to a leaf.
+            while True:
+                at = node * node_width
+                kind = nodes[at + U(KIND)]
+                if kind == CHANCE:
+                    node = U(nodes[at + U(CHILD)])
+                    continue
+                if kind != DECISION:
+                    outcome = U(outcomes[outcome_begin + U(nodes[at + U(CHILD)])])
+                    value = payoffs[payoff_begin + U(nodes[at + U(SLOT)]) + outcome]
+                    break
+                if weight == 0.0 and reach == 0.0:
+                    value = 0.0  # nothing below is gained, averaged, or counted in a value above
+                    break
+                visits += 1
+                num_actions = U(nodes[at + U(ACTIONS)])
+                child = U(nodes[at + U(CHILD)])
+                row = row_begin + U(nodes[at + U(ROUND)])
+                stride = U(rows[row + U(STRIDE)])
+                place = (
+                    U(rows[row + U(FIRST)])
+                    + U(nodes[at + U(SLOT)]) * U(rows[row + U(ROWS)])
+                    + U(rows[row + U(TIMES)]) * num_actions
+                )
+                who = nodes[at + U(PLAYER)]
+                is_own = who == player
+                here = depth * width
+                played = here + U(NUM_FLOATS)
+                # Regret matching: in proportion to positive regrets, or all alike where there is none.
+                total = 0.0
+                for a in range(num_actions):
+                    k = place + a * stride
+                    x = np.float64(regret_0[k] if who == 0 else regret_1[k])
+                    x = x if x > 0.0 else 0.0
+                    floats[played + a] = x
+                    total += x
+                has_positive = total > 0.0
+                factor = 1.0 / (total if has_positive else np.float64(num_actions))
+                for a in range(num_actions):
+                    floats[played + a] = floats[played + a] * factor if has_positive else factor
+                if not is_own and sampling != CHANCE_SAMPLING:
+                    counts = weight * average_weight
+                    if counts != 0.0:
+                        if gathers and length + np.int64(num_actions) > len(slots):
+                            return visits
+                        for a in range(num_actions):
+                            gain, k = counts * floats[played + a], place + a * stride
+                            if gathers:
+                                slots[U(length)], gains[U(length)] = ~np.int64(k), gain
+                                length += 1
+                            elif who == 0:
+                                average_0[k] += number(gain)
+                            else:
+                                average_1[k] += number(gain)
+                    drawn = draw_unit(key, counter)
+                    counter += one
+                    a, last = U(0), num_actions - one
+                    while a < last and drawn >= floats[played + a]:
+                        drawn -= floats[played + a]
+                        a += one
+                    # Rounding may leave a rest for an action that is never played.
+                    while floats[played + a] == 0.0:
+                        a -= one
+                    node = child + a
+                    continue
+                frame = depth * frame_width
+                floats[here + U(WEIGHT)] = weight
+                floats[here + U(REACH)] = reach
+                floats[here + U(OFTEN)] = often
+                floats[here + U(VALUE)] = 0.0
+                frames[frame + U(FRAME_CHILD)] = np.int64(child)
+                frames[frame + U(FRAME_ACTIONS)] = np.int64(num_actions)
+                frames[frame + U(FRAME_PLACE)] = np.int64(place)
+                frames[frame + U(FRAME_STRIDE)] = np.int64(stride)
+                frames[frame + U(FRAME_OWN)] = 1 if is_own else 0
+                depth += one
+                a = U(0)
+                if sampling == OUTCOME:
+                    even = settings.exploration / np.float64(num_actions)
+                    drawn = draw_unit(key, counter)
+                    counter += one
+                    last = num_actions - one
+                    chance = even + (1.0 - settings.exploration) * floats[played]
+                    while a < last and drawn >= chance:
+                        drawn -= chance
+                        a += one
+                        chance = even + (1.0 - settings.exploration) * floats[played + a]
+                    floats[here + U(ACTION_CHANCE)] = chance
+                    for b in range(num_actions):
+                        floats[played + room + b] = 0.0
+                    weight /= chance
+                elif is_own:
+                    if prunes:
+                        counted = played + room + room
+                        for b in range(num_actions):
+                            k = place + b * stride
+                            x = np.float64(regret_0[k] if player == 0 else regret_1[k])
+                            is_low = has_positive and x < settings.prune_below
+                            floats[counted + b] = often if is_low else 1.0
+                        while floats[counted + a] == 0.0:
+                            a += one  # some regret is positive
+                        weight *= floats[counted + a]
+                        often = often if floats[counted + a] == 1.0 else 1.0
+                    reach *= floats[played + a]
+                else:
+                    weight *= floats[played + a]
+                frames[frame + U(FRAME_ACTION)] = np.int64(a)
+                node = child + a
+            # Up until an action is left to be walked.
+            goes_down = False
+            while depth > 0 and not goes_down:
+                frame, here = (depth - one) * frame_width, (depth - one) * width
+                played = here + U(NUM_FLOATS)
+                values = played + room
+                counted = values + room
+                a, num_actions = U(frames[frame + U(FRAME_ACTION)]), U(frames[frame + U(FRAME_ACTIONS)])
+                is_own = frames[frame + U(FRAME_OWN)] == 1
+                if sampling == OUTCOME:
+                    value /= floats[here + U(ACTION_CHANCE)]
+                    floats[values + a] = value
+                    value *= floats[played + a]
+                else:
+                    floats[values + a] = value
+                    value = floats[here + U(VALUE)] + floats[played + a] * value
+                    a += one
+                    if prunes and is_own:
+                        while a < num_actions and floats[counted + a] == 0.0:
+                            floats[values + a] = value  # it gains nothing
+                            a += one
+                    if a < num_actions:
+                        floats[here + U(VALUE)] = value
+                        frames[frame + U(FRAME_ACTION)] = np.int64(a)
+                        node = U(frames[frame + U(FRAME_CHILD)]) + a
+                        weight, reach = floats[here + U(WEIGHT)], floats[here + U(REACH)]
+                        often = floats[here + U(OFTEN)]
+                        if is_own:
+                            reach *= floats[played + a]
+                            if prunes:
+                                weight *= floats[counted + a]
+                                often = often if floats[counted + a] == 1.0 else 1.0
+                        else:
+                            weight *= floats[played + a]
+                        goes_down = True
+                        continue
+                depth -= one
+                if not is_own:
+                    continue
+                place, stride = U(frames[frame + U(FRAME_PLACE)]), U(frames[frame + U(FRAME_STRIDE)])
+                if gathers and length + 2 * np.int64(num_actions) > len(slots):
+                    return visits
+                counts = floats[here + U(WEIGHT)] * regret_weight
+                if counts != 0.0:
+                    for b in range(num_actions):
+                        gain, k = counts * (floats[values + b] - value), place + b * stride
+                        if prunes:
+                            gain *= floats[counted + b]
+                        if gathers:
+                            slots[U(length)], gains[U(length)] = np.int64(k), gain
+                            length += 1
+                        elif player == 0:
+                            new = regret_0[k] + number(gain)
+                            regret_0[k] = floor if new < floor else new  # unlike max, it keeps what is none
+                        else:
+                            new = regret_1[k] + number(gain)
+                            regret_1[k] = floor if new < floor else new
+                counts = floats[here + U(REACH)] * average_weight
+                if sampling == CHANCE_SAMPLING and counts != 0.0:
+                    for b in range(num_actions):
+                        gain, k = counts * floats[played + b], place + b * stride
+                        if gathers:
+                            slots[U(length)], gains[U(length)] = ~np.int64(k), gain
+                            length += 1
+                        elif player == 0:
+                            average_0[k] += number(gain)
+                        else:
+                            average_1[k] += number(gain)
+            is_walked = not goes_down
+        position[0], position[1] = deal + 1, length
+        if applies and (deal + 1) % num_deals == 0:
+            averaged = player if sampling == CHANCE_SAMPLING else 1 - player
+            add_journal(slots, gains, length, regret[player], average[averaged])
+            raise_to_floor(slots, length, settings.regret_floor, regret[player])
+            length = 0
+            position[1] = 0
+    return visits

@@ -1,0 +1,202 @@
+"""Public chance sampling: each iteration sees one path of public boards.
+
+Johanson, Bard, Lanctot, Gibson and Bowling, "Efficient Nash Equilibrium Approximation through Monte Carlo
+Counterfactual Regret Minimization", 2012; chapter 3 of Johanson's thesis, algorithm 1. Steps of an iteration,
+for each player in turn:
+
+1. Sample a path of boards; with `opcs` one hand of the opponent besides, with `spcs` one of the player's own.
+2. Walk it with vectors, and let the player learn by regret matching (`errai.engine.paths`).
+
+Deviations: hands that the board's symmetry makes alike count as one hand, and boards are dealt without
+looking at the sampled hand, so that now and then the boards hit it and teach nothing. A game without public
+chance, such as Bluff or Kuhn, has one path: `pcs` is then plain CFR, all of the tree in every iteration.
+
+A game whose hands fit into memory is walked where they lie and measured like any other. One that does not fit
+needs an abstraction that was saved (`PublicSampledSolver.of_deals`): the hands of a path are made when it is
+dealt; measuring such a strategy is another computation (`errai.exploitability`).
+"""
+
+import time
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.engine.dealt_paths import DealtPaths
+from errai.engine.paths import ALL_HANDS, OPPONENT_HAND, OWN_HAND, GamePaths, PathEngine, Steps
+from errai.engine.public_tree import PublicTree
+from errai.engine.section import NUM_FACTORS
+from errai.engine.traversal import Traversal
+from errai.errors import UsageError, verify_whole
+from errai.games.catalogue import load_game
+from errai.games.deals import Deals
+from errai.games.rounds import round_of_game
+from errai.games.rules import PokerRules
+from errai.memory import verify_memory
+from errai.response.exploitability import measure_exploitability
+from errai.solvers.solve import WARM_UP_GAME, verified_steps
+from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
+from errai.solvers.update_rules import SampledBoardsRule
+from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
+from errai.strategy.played import BucketLookup
+from errai.strategy.strategy import Strategy
+from errai.tables.bucket_layout import BucketLayout, bucket_layout
+from errai.workers import verified_threads
+
+SAMPLED_HANDS = {"pcs": ALL_HANDS, "opcs": OPPONENT_HAND, "spcs": OWN_HAND}
+"""Which private hand each algorithm samples besides the boards."""
+
+
+class PublicSampledSolver(TableSolver):
+    """CFR on sampled paths of public boards.
+
+    Attributes:
+        seed: of everything that is sampled; what an iteration samples depends on it and on the iteration.
+        engine: what walks.
+        saved: the abstraction of a game whose hands do not fit into memory; None where they do.
+    """
+
+    rule: SampledBoardsRule
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        rule: SampledBoardsRule,
+        dtype: npt.DTypeLike | None = None,
+        num_threads: int | None = None,
+        seed: int = 0,
+        tables_in: str | Path | None = None,
+        *,
+        in_order: bool = True,
+    ) -> None:
+        """Allocate the tables of a game whose hands fit into memory.
+
+        Args:
+            tree: the game.
+            rule: the update rule; its name says what is sampled.
+            dtype: float32 or float64; by default by size.
+            num_threads: threads that do iterations at the same time without `in_order`. In order, iterations
+                follow each other, and their paths are too short to be shared.
+            seed: of everything that is sampled.
+            tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
+            in_order: whether the tables are to depend on nothing but the seed. Without it threads write to
+                the same tables without waiting for each other.
+        """
+        numbers = np.dtype(dtype or tree.default_dtype)
+        threads = 1 if in_order else verified_threads(num_threads)
+        sampled = SAMPLED_HANDS[rule.name]
+        engine = GamePaths(tree.plan(numbers), tree.layout, sampled, threads, tree.weights)
+        self._allocate(tree, rule, tree.layout, engine, seed, tables_in)
+
+    def _allocate(
+        self,
+        tree: PublicTree,
+        rule: SampledBoardsRule,
+        layout: SolverLayout,
+        engine: PathEngine,
+        seed: int,
+        tables_in: str | Path | None,
+        saved: SavedAbstraction | None = None,
+    ) -> None:
+        verify_whole("seed", seed, 0)
+        self.seed, self.engine, self.saved = seed, engine, saved
+        slots, held = sum(layout.num_slots), 0 if tables_in is not None else len(rule.table_names())
+        verify_memory(slots * held * engine.dtype.itemsize, f"solving '{tree.game.name}' ({slots:,} slots)")
+        TableSolver.__init__(self, tree, rule, layout, engine.dtype, tables_in)
+
+    @classmethod
+    def of_deals(
+        cls,
+        tree: PublicTree,
+        rule: SampledBoardsRule,
+        saved: SavedAbstraction,
+        dtype: npt.DTypeLike = np.float32,
+        num_threads: int | None = None,
+        seed: int = 0,
+        tables_in: str | Path | None = None,
+    ) -> "PublicSampledSolver":
+        """Allocate the tables of a game of any size, whose cells are never asked for.
+
+        Args:
+            tree: the game.
+            rule: the update rule; its name says what is sampled.
+            saved: what both positions see; rounds with more than one board must have buckets.
+            dtype: float32 or float64.
+            num_threads: threads that share a path; by default all cores. The result does not depend on it.
+            seed: of everything that is sampled.
+            tables_in: a folder in whose file system the tables are held, mapped; by default in memory.
+        """
+        deals, pair = Deals(tree.rules), (saved.abstraction, saved.abstraction)
+        layout = bucket_layout(tree.walk, deals, pair)
+        lookup, threads = BucketLookup(tree.rules, pair), verified_threads(num_threads)
+        sampled = SAMPLED_HANDS[rule.name]
+        solver = cls.__new__(cls)
+        engine = DealtPaths(tree.walk, deals, layout, lookup.of, dtype, sampled, threads)
+        solver._allocate(tree, rule, layout, engine, seed, tables_in, saved)
+        return solver
+
+    @property
+    def num_threads(self) -> int:
+        """Threads that share the work."""
+        return self.engine.num_threads
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the engine's buffers."""
+        return self.engine.nbytes
+
+    def run(self, iterations: int) -> None:
+        """Do more iterations."""
+        first = self.iteration + 1
+        factors = verified_steps(self.rule, first, first + iterations)
+        weights = self.rule.gain_weights(first, first + iterations)
+        _warm_up_paths(self.dtype.name, SAMPLED_HANDS[self.rule.name])  # compiling is no part of solving
+        began = time.perf_counter()
+        self.engine.learn(self.seed, Steps(first, factors, weights), self.regrets, self.averages)
+        self.iteration += iterations
+        self.seconds += time.perf_counter() - began
+
+    @cached_property
+    def _measuring(self) -> Traversal:
+        return self.tree.traversal(self.dtype)
+
+    def measure(self, current: bool = False) -> Measurement:
+        """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
+        self.verify_finite()
+        if self.saved is not None:
+            raise UsageError(
+                f"the hands of '{self.tree.game.name}' are not in memory: what was learnt is measured "
+                "sub-game by sub-game, by errai.exploitability(solver.strategy())"
+            )
+        played = self.source if current else self.averages
+        measured = measure_exploitability(self.tree, played, self._measuring)
+        return Measurement(self.iteration, self.seconds, measured)
+
+    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
+        """Return the average strategy, or the current one; it changes with the tables."""
+        played = self.source if current else self.averages
+        if self.saved is not None:
+            return BucketStrategy(self.tree, self.saved, played)
+        return Strategy(self.tree, played)
+
+    def describe_slot(self, player: int, slot: int) -> str:
+        """Name the decision and row of a slot; of a game of any size, its round."""
+        if self.saved is None:
+            return self.tree.describe_slot(player, slot)
+        assert isinstance(self.layout, BucketLayout)
+        r = int(np.searchsorted(self.layout.begin[player], slot, side="right")) - 1
+        return round_of_game(self.tree.rules, r)
+
+
+@lru_cache
+def _warm_up_paths(dtype: str, sampled: int) -> None:
+    """Have the kernels of sampled paths compiled by learning in a small game, once a process."""
+    game = load_game(WARM_UP_GAME)
+    assert isinstance(game, PokerRules)
+    tree = PublicTree.of(game)
+    regrets, averages = tree.layout.zeros(dtype), tree.layout.zeros(dtype)
+    paths = GamePaths(tree.plan(dtype), tree.layout, sampled)
+    paths.learn(0, Steps(1, np.ones((1, 2, NUM_FACTORS)), np.ones(1)), regrets, averages)
+    walker = paths.walkers[0]
+    walker.walk_path(0, walker.sample(0, 1, 0), walker.bind(regrets, averages), np.ones(NUM_FACTORS))

@@ -1,0 +1,67 @@
+"""What agents lose, from deals: exact where all deals are walked, and within its interval where some are."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from naive import WITHOUT_JIT
+
+import errai
+from errai.engine import _deal_values as kernels
+from errai.engine.deal_walk import deal_tree
+from errai.engine.deals import CellDeals
+from errai.errors import UsageError
+from errai.response.dealt import dealt_expected_values
+from errai.strategy.strategy import Strategy
+
+few_deals = pytest.mark.skipif(WITHOUT_JIT, reason="thousands of deals are too many for plain Python")
+
+
+def solved(game: str = "leduc", iterations: int = 12) -> Strategy:
+    found = errai.solve(game, iterations=iterations).strategy
+    assert isinstance(found, Strategy)
+    return found
+
+
+@pytest.mark.parametrize("game", ["kuhn", "leduc"])
+def test_all_deals_give_the_exact_value(game: str) -> None:
+    """The twin of the kernel is the vector walk, which knows nothing of deals."""
+    strategy = solved(game)
+    other = errai.uniform_strategy(strategy.game)
+    tree, rules = strategy.tree, strategy.tree.rules
+    num_cards = 2 * rules.num_hole_cards + sum(rules.num_board_cards)
+    cards = np.array([*permutations(rules.deck.cards, num_cards)], dtype=np.uint8)
+    source = CellDeals(tree)
+    batch = source.batch(len(cards))
+    source.place(cards, batch)
+    arrays = deal_tree(tree.betting, tree.walk).arrays
+    exact = errai.expected_value(strategy, other)
+    for seat in (0, 1):
+        tables = [strategy.tables[q] if q == seat else other.tables[q] for q in (0, 1)]
+        values = np.empty(len(cards))
+        reach = np.empty(tree.betting.num_nodes)
+        kernels.value_deals(
+            seat, arrays.nodes, arrays.payoffs, batch.rows, batch.outcomes, *tables, reach, values
+        )
+        assert values.mean() == pytest.approx(exact.positions[seat], abs=1e-12)
+
+
+@few_deals
+def test_the_interval_holds_the_exact_value_and_threads_change_nothing() -> None:
+    strategy = solved()
+    agents = ["always-call", "always-raise", "half", "random", "always-fold"]
+    found = dealt_expected_values(strategy, agents, 6000, seed=3, num_threads=1)
+    assert dealt_expected_values(strategy, agents, 6000, seed=3, num_threads=2) == found
+    assert dealt_expected_values(strategy, agents[:2], 6000, seed=3) == found[:2]
+    for agent, one in zip(agents, found, strict=True):
+        exact = errai.expected_value(strategy, agent)
+        low, high = one.interval
+        assert low < exact.chips < high
+        assert one.chips == pytest.approx((low + high) / 2)
+        assert (one.num_deals, one.seed, one.big_blind) == (6000, 3, 1)
+        assert high - low < 0.2
+
+
+def test_too_few_deals_are_refused() -> None:
+    with pytest.raises(UsageError, match="deals must be 2 or more, not 1"):
+        dealt_expected_values(solved(), ["half"], 1)
