@@ -4,8 +4,8 @@
     python benchmarks/bench_sampling.py --quick   Leduc and [2-1] hold'em alone
 
 An iteration deals and walks once for each player. Rates are the best of several rounds in turn; compiling
-and building are apart. One thread unless said. Rates of one thread are for a second of processor time, which a
-busy machine changes less; one and two threads are compared by the clock.
+and building are apart. One thread unless said. Rates of one thread are for a second of processor time, which
+a busy machine changes less; one and two threads are compared by the clock.
 
 - Leduc: external sampling against OpenSpiel's `ExternalSamplingMCCFRSolver`, and outcome and chance sampling.
 - [2-1] hold'em, lossless tables; a published program does 337,000 iterations a second on another machine.

@@ -20,7 +20,8 @@ from errai.experiments.abstracted_holdem import FirstRounds, abstraction_curves
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.response.exploitability import expected_value, exploitability
-from errai.runs.abstracted import find_abstractions, solve_abstracted_against_full
+from errai.runs.abstracted import solve_abstracted_against_full
+from errai.runs.find_abstraction import find_abstractions
 from errai.solvers.solve import Solver
 from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import RULES

@@ -34,7 +34,10 @@ BAD = [
     # The line itself
     (["checkers"], "No such command 'checkers'; see 'errai --help'."),
     (["--chess"], "No such option: --chess"),
-    (["cache", "--clear", "checkers"], "--clear must be all, old, features, kernels or the name of a game"),
+    (
+        ["cache", "--clear", "checkers"],
+        "--clear must be all, old, features, abstractions, kernels or the name of a game",
+    ),
     (["cache", "--clear", "bluff-1-1"], "'bluff-1-1' is a dice game: only card games have features."),
     (["cache", "--clear", "old", "--verify"], "--clear and --verify cannot be used together."),
     (["abstract", "chess"], "No such command 'chess'; see 'errai abstract --help'."),
@@ -56,6 +59,10 @@ BAD = [
     ([*BUILD, "IR-HS 2-4", *LEDUC, "--seed", "-1"], "--seed must be 0 or more, not -1."),
     (["abstract", "public", "abstraction", "--seed", "-1"], "--seed must be 0 or more, not -1."),
     (["solve", "leduc", "--threads", "0"], "--threads must be 1 or more, not 0."),
+    (
+        ["train", "none.toml"],
+        "'none.toml' was not found: expected a .toml file or a preset (leduc, limit-large,",
+    ),
     (["exploit", "half", "--threads", "-2"], "--threads must be 1 or more, not -2."),
     ([*RIVER, "--threads", "5000"], "--threads must be between 1 and 1,024, not 5000."),
     (["abstract", "features", "leduc", "--threads", "two"], "--threads must be a whole number, not 'two'."),

@@ -64,7 +64,7 @@ def test_solve(recorded: Callable[..., Recorder], tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     how = ["--threads", "2", "--measure-every", "7", "--out", "x", "--resume", "--tables-in", "disk"]
     stop = ["--iterations", "9", "--until", "2mbb", "--time", "10m"]
-    found = recorded("errai.runs.run.prepare", "solve", "leduc", *how, *stop)
+    found = recorded("errai.runs.job.prepare", "solve", "leduc", *how, *stop)
     assert found.options == {
         "num_threads": 2,
         "measure_every": 7,
@@ -86,13 +86,15 @@ def test_solve(recorded: Callable[..., Recorder], tmp_path: Path) -> None:
         "alternating": False,
         "delay": 4,
         "discount": (1.0, 2.0, 3.0),
+        "options": None,
+        "trunk": None,
         "dtype": "float32",
     }
 
 
 def test_going_on_with_a_run(recorded: Callable[..., Recorder]) -> None:
     how = ["--threads", "2", "--measure-every", "7", "--tables-in", "disk", "--time", "90"]
-    found = recorded("errai.runs.run.prepare_resumed", "solve", "--resume", "--out", "x", *how)
+    found = recorded("errai.runs.job.prepare_resumed", "solve", "--resume", "--out", "x", *how)
     assert found.arguments == ("x", StopRule(10**12, None, 90.0))
     assert found.options == {"num_threads": 2, "measure_every": 7, "tables_in": "disk"}
 

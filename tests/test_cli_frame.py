@@ -16,7 +16,7 @@ from errai.cli.spot import _by_position, limit_bets, percent
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
-from errai.runs.run import CHECKPOINT_SECONDS
+from errai.runs.sections import CHECKPOINT_SECONDS
 from errai.runs.spot import DEFAULT_ALGORITHM
 from errai.solvers.solve import DEFAULT_ITERATIONS
 from errai.strategy.spot_tree import SpotBetting

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 import errai
-from errai.cli import solve as command
+from errai.cli import running
 from errai.cli.progress import Progress
 from errai.errors import UsageError
 from errai.games.bluff import BluffRules
 from errai.games.rules import PokerRules
 from errai.response.bluff import bluff_exploitability
 from errai.response.results import Exploitability
-from errai.runs.abstracted import find_abstractions, solve_abstracted_against_full
+from errai.runs.abstracted import solve_abstracted_against_full
 from errai.runs.bluff import solve_bluff
-from errai.runs.run import Job, Run
+from errai.runs.find_abstraction import find_abstractions
+from errai.runs.job import Job, Run
 from errai.solvers.linear_programme import ProgrammeSize
 from errai.solvers.solve import Solver, StopRule, configured_rule
 from errai.solvers.table_solver import Measurement
@@ -56,6 +57,7 @@ class Solved:
 
     @property
     def strategy(self) -> Strategy:
+        assert isinstance(self.run.strategy, Strategy)
         return self.run.strategy
 
     def ends(self, **changes: Any) -> None:
@@ -207,7 +209,7 @@ def test_where_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     job: Any = SimpleNamespace(solver=SimpleNamespace(iteration=12345, seconds=30.0))
     for measurements, left in (([], None), (list(POINTS), 45.0), (list(POINTS), 0.0)):
         forecast: Any = SimpleNamespace(measurements=measurements, seconds_left=lambda left=left: left)
-        command._show(progress, forecast, job)
+        running._show(progress, forecast, job)
     assert shown == [
         ("iteration 12,345, 2.0 MiB", 30.0, None),
         ("iteration 12,345, 93.75 mbb/g, 45.0 s to go, 2.0 MiB", 30.0, 75.0),
@@ -235,7 +237,7 @@ def test_a_run_is_shown_after_measurements_and_between_iterations(
         seen.append(list(forecast.measurements))
 
     monkeypatch.setattr(Job, "run", run)
-    monkeypatch.setattr(command, "_show", show)
+    monkeypatch.setattr(running, "_show", show)
     assert run_errai("solve", "leduc", "--json")[0] == 0
     assert seen == [[POINTS[0]], [POINTS[0]], False, [POINTS[0]], True]
 

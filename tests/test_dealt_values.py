@@ -7,7 +7,7 @@ import pytest
 from naive import WITHOUT_JIT
 
 import errai
-from errai.engine import _deal_values as kernels
+from errai.engine.deal_values import value_deals
 from errai.engine.deal_walk import deal_tree
 from errai.engine.deals import CellDeals
 from errai.errors import UsageError
@@ -37,12 +37,8 @@ def test_all_deals_give_the_exact_value(game: str) -> None:
     arrays = deal_tree(tree.betting, tree.walk).arrays
     exact = errai.expected_value(strategy, other)
     for seat in (0, 1):
-        tables = [strategy.tables[q] if q == seat else other.tables[q] for q in (0, 1)]
-        values = np.empty(len(cards))
-        reach = np.empty(tree.betting.num_nodes)
-        kernels.value_deals(
-            seat, arrays.nodes, arrays.payoffs, batch.rows, batch.outcomes, *tables, reach, values
-        )
+        first, second = (strategy.tables[q] if q == seat else other.tables[q] for q in (0, 1))
+        values = value_deals(seat, arrays, batch, (first, second))
         assert values.mean() == pytest.approx(exact.positions[seat], abs=1e-12)
 
 

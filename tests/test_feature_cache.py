@@ -405,7 +405,10 @@ def test_cache_verifies(filled: Path, run_errai) -> None:
 def test_cache_refuses(own_cache: Path, run_errai) -> None:
     assert run_errai("cache") == (0, f"the cache in {own_cache} is empty\n", "")
     for what, sentence in (
-        ("leduk", "--clear must be all, old, features, kernels or the name of a game, not 'leduk'"),
+        (
+            "leduk",
+            "--clear must be all, old, features, abstractions, kernels or the name of a game, not 'leduk'",
+        ),
         ("bluff-1-1", "'bluff-1-1' is a dice game: only card games have features"),
     ):
         assert run_errai("cache", "--clear", what) == (2, "", f"errai: {sentence}.\n")

@@ -37,6 +37,9 @@ COMMANDS = [
     ["solve", "kuhn", "--algorithm", "lp"],
     ["solve", "bluff-1-1", "--iterations", "2"],
     ["solve", "leduc", "--abstraction", "[JQ.K]", "--against-full", "--iterations", "3"],
+    ["train", "train.toml", "--out", "trained"],
+    ["train", "--preset", "leduc", "--estimate"],
+    ["train", "--preset", "list"],
     ["exploit", "run"],
     ["exploit", "half", "--game", "leduc", "--estimate"],
     ["exploit", "half", "--game", "leduc", "--flops", "4"],
@@ -54,6 +57,14 @@ COMMANDS = [
     ["cache", "--verify"],
     ["cache", "--clear", "leduc"],
 ]
+
+
+TRAINING = """
+game = {name = "leduc"}
+algorithm = {name = "cfr"}
+stop = {iterations = 3}
+evaluation = {agents = ["half"], flops = 2, exploitability = true}
+"""
 
 
 def vocabulary() -> set[str]:
@@ -84,6 +95,7 @@ def test_keys_and_vocabulary_are_the_same(
     assert isinstance(leduc, PokerRules)
     abstract(leduc, "IR-HS 2-4", tmp_path / "base")
     solve("leduc", iterations=2, out=tmp_path / "run")
+    (tmp_path / "train.toml").write_text(TRAINING)
     printed = set()
     for command in COMMANDS:
         status, out, error = run_errai(*command, "--json")

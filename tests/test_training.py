@@ -16,6 +16,7 @@ import pytest
 import errai
 from errai.abstraction.stored import PlannedAbstraction
 from errai.errors import UsageError
+from errai.runs import run as run_module
 from errai.runs import training as training_module
 from errai.runs.configuration import RunConfiguration
 from errai.runs.evaluation import Evaluation
@@ -57,7 +58,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def by_buckets(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every game goes by buckets, as hold'em does, whose hands never are in memory."""
-    monkeypatch.setattr(training_module, "MOST_CELL_BYTES", 0)
+    monkeypatch.setattr(run_module, "MOST_CELL_BYTES", 0)
     return own_cache
 
 
@@ -314,6 +315,23 @@ def test_a_game_by_buckets_is_trained_loaded_and_measured(
     assert out.startswith("rhode-island after 'c' with As: c ")
     status, out, _ = run_errai("exploit", "run", "--flops", "2", "--threads", "1")
     assert (status, "2 flops" in out) == (0, True)
+
+
+def test_solve_goes_by_buckets_where_it_must(by_buckets: Path, tmp_path: Path, run_errai: RunErrai) -> None:
+    errai.abstract("rhode-island", "IR-HS-SHS 13-12-15", tmp_path / "kept")
+    options: dict[str, Any] = {"algorithm": "external", "iterations": 600, "seed": 5}
+    options |= {"options": {"average_power": 1.0}, "abstraction": tmp_path / "kept"}
+    solved = errai.solve("rhode-island", **options)
+    trained = errai.train(RHODE_ISLAND)
+    for mine, other in zip(tables_of(solved), tables_of(trained), strict=True):
+        assert np.array_equal(mine, other)
+    with pytest.raises(UsageError, match="a target needs the exact exploitability"):
+        errai.solve("rhode-island", until=1.0, **options)
+    line = ["solve", "rhode-island", "--algorithm", "external", "--abstraction", "kept", "--iterations", "50"]
+    status, out, _ = run_errai(*line, "--out", "run")
+    assert status == 0
+    assert "rhode-island: trained for 50 iterations" in out
+    assert "errai exploit run --flops 4" in out
 
 
 def test_a_game_by_buckets_goes_on_to_the_same_bits(by_buckets: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | value_chips, values_chips | what position 0 (at Bluff: who starts) wins per game; Bluff is won for 1 chip |
 | pot_chips, expected_values_chips | of a spot; [position], summing to the pot, or of its hands: [hand] |
 | measurements, iteration | along the way: iteration, seconds and exploitability |
-| evaluations, agents, agent, expected_mbb_per_game | of a training: all that was measured; won from each |
+| agents, agent, expected_mbb_per_game | of a training: simple agents, and what is won from each |
 | sampled | of a training: the exploitability estimated from flops |
 | presets, name, preparation_seconds | configurations that come with the package; time before training |
 | information_sets, slots | of the tables; actions over all information sets |

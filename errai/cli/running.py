@@ -182,7 +182,7 @@ def _print_sampled_end(
                 **more,
                 "out": str(run.folder) if run.folder else None,
                 "interrupted": run.interrupted,
-                "evaluations": [one.entries() for one in run.evaluations],
+                "measurements": [one.entries() for one in run.evaluations],
                 **_last_agents(run),
             }
         )
@@ -216,13 +216,16 @@ def _print_agents(run: "Run") -> None:
 
 
 def _print_place(run: "Run", go_on: str | None) -> None:
+    from errai.strategy.bucketed import BucketStrategy
+
     if run.folder is None:
         print("not saved; --out FOLDER saves a run, so that it can be shown, measured and resumed")
     elif run.interrupted:
         print(f"saved in {run.folder}; go on with: {go_on}")
     else:
         place = shlex.quote(str(run.folder))
-        print(f"saved in {run.folder}; next: errai show {place}, errai exploit {place}")
+        some = " --flops 4" if isinstance(run.strategy, BucketStrategy) else ""
+        print(f"saved in {run.folder}; next: errai show {place}, errai exploit {place}{some}")
 
 
 def point(measurement: "Measurement") -> dict[str, Any]:

@@ -185,7 +185,7 @@ def solve_command(
     """
     from errai.games.bluff import BluffRules
     from errai.games.catalogue import load_game
-    from errai.runs.abstracted import find_abstractions
+    from errai.runs.find_abstraction import find_abstractions
     from errai.runs.job import prepare, prepare_resumed
     from errai.runs.rule_section import LINEAR_PROGRAMME
     from errai.runs.run import configure
@@ -245,8 +245,8 @@ def solve_command(
         rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, named, trunk)
         _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json, seed)
         return
-    seen = find_abstractions(abstraction, rules) if abstraction is not None else None
     if against_full:
+        seen = find_abstractions(abstraction, rules) if abstraction is not None else None
         if seen is None or seen[0] is None or seen[1] is None:
             raise UsageError("--against-full needs --abstraction with an abstraction for both positions")
         refused = {
@@ -281,7 +281,7 @@ def solve_command(
         algorithm or "cfr+",
         seed=seed,
         bets=menu,
-        abstraction=seen,
+        abstraction=abstraction,
         payoffs=payoffs,
         alternating=alternating,
         delay=delay,

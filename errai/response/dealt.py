@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from errai.engine import _deal_values as kernels
 from errai.engine._deals import FIRST, ROWS, STRIDE, TIMES
+from errai.engine.deal_values import value_deals
 from errai.engine.deal_walk import deal_tree
 from errai.engine.deals import BucketDeals, CellDeals
 from errai.errors import verify_whole
@@ -68,7 +68,6 @@ def dealt_expected_values(
         batch = source.batch(end - begin)
         source.fill(batch, seed, FIRST_ITERATION + begin, 1)
         found = np.empty((len(agents), 2, end - begin))
-        reach = np.empty(tree.betting.num_nodes)
         for seat in (0, 1):
             seated = batch._replace(rows=batch.rows.copy())
             opposite = seated.by_round()[:, 1 - seat]
@@ -78,16 +77,7 @@ def dealt_expected_values(
             for agent, play in enumerate(plays):
                 own, other = strategy.tables[seat], play[1 - seat].chances
                 played: tuple[Floats, Floats] = (own, other) if seat == 0 else (other, own)
-                kernels.value_deals(
-                    seat,
-                    arrays.nodes,
-                    arrays.payoffs,
-                    seated.rows,
-                    batch.outcomes,
-                    *played,
-                    reach,
-                    found[agent, seat],
-                )
+                found[agent, seat] = value_deals(seat, arrays, seated, played)
         return found
 
     parts = []

@@ -1,4 +1,4 @@
-"""Abstractions by name or folder, and abstract strategies learnt against a player who sees everything.
+"""Abstract strategies learnt against a player who sees everything.
 
 "CFR A-vs-U" of chapter 4 of Johanson's thesis ("Robust Strategies and Counter-Strategies: From Superhuman to
 Optimal Play", 2016): where both players are abstracted, each learns to beat an opponent who is as blind as
@@ -8,10 +8,8 @@ positions have learnt is one strategy, the least exploitable that the abstractio
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from errai.abstraction.named_groups import LEDUC, leduc_abstraction
 from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
@@ -24,7 +22,6 @@ from errai.solvers.solve import DEFAULT_ITERATIONS, StopRule
 from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
 from errai.strategy.strategy import Strategy
-from errai.tree.buckets import FULL
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,55 +99,3 @@ def _joined(first: Measurement, second: Measurement) -> Measurement:
     opposite = (second.exploitability.best_response_values[0], first.exploitability.best_response_values[1])
     measured = Exploitability(opposite, first.exploitability.big_blind)
     return Measurement(first.iteration, first.seconds + second.seconds, measured)
-
-
-def find_abstractions(text: str, game: PokerRules) -> AbstractionPair:
-    """Return what both positions see.
-
-    Args:
-        text: the folder of a saved abstraction, a name such as `[JQ.K]` in Leduc hold'em, or `full`; or two
-            of these with `/` between them, one for each position.
-        game: the game to be solved.
-    """
-    if _is_abstraction(text, game):
-        one = _find_abstraction(text)
-        return one, one
-    for place, letter in enumerate(text):
-        first, second = text[:place].strip(), text[place + 1 :].strip()
-        if letter == "/" and _is_abstraction(first, game) and _is_abstraction(second, game):
-            return _find_abstraction(first), _find_abstraction(second)
-    named = "a name such as '[JQ.K]', " if game.name == LEDUC else ""
-    raise UsageError(
-        f"'{text}' is not an abstraction of '{game.name}': expected {named}the folder of a saved one or "
-        "'full', or two of them with '/' between"
-    )
-
-
-def names_abstractions(text: str, game: PokerRules) -> bool:
-    """Return whether `find_abstractions` knows what a text stands for; nothing is read."""
-    if _is_abstraction(text, game):
-        return True
-    pairs = [(text[:i].strip(), text[i + 1 :].strip()) for i, letter in enumerate(text) if letter == "/"]
-    return any(_is_abstraction(first, game) and _is_abstraction(second, game) for first, second in pairs)
-
-
-def _is_abstraction(text: str, game: PokerRules) -> bool:
-    if text == FULL or (text and Path(text).is_dir()):
-        return True
-    if game.name != LEDUC:
-        return False
-    try:
-        leduc_abstraction(text)
-    except UsageError:
-        return False
-    return True
-
-
-def _find_abstraction(text: str) -> CardAbstraction | None:
-    if text == FULL:
-        return None
-    if Path(text).is_dir():
-        from errai.abstraction.load import load_abstraction  # takes its time, and names do not need it
-
-        return load_abstraction(text)
-    return leduc_abstraction(text)

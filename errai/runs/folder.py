@@ -359,8 +359,9 @@ class Schedule:
     def stop_section(self) -> StopSection:
         """Return the stop rule as a configuration has it."""
         stop = self.stop
-        iterations = stop.iterations if stop.iterations < UNLIMITED else None
-        return StopSection(iterations=iterations, seconds=stop.seconds, mbb_per_game=stop.mbb_per_game)
+        seconds, target = (None if x is None else float(x) for x in (stop.seconds, stop.mbb_per_game))
+        iterations = int(stop.iterations) if stop.iterations < UNLIMITED else None
+        return StopSection(iterations=iterations, seconds=seconds, mbb_per_game=target)
 
     @staticmethod
     def of(state: dict[str, Any]) -> "Schedule":

@@ -262,6 +262,11 @@ def prepare(
         resume: as for `solve`.
         tables_in: as for `solve`.
     """
+    if configured.saved is not None and stop is not None and stop.mbb_per_game is not None:
+        raise UsageError(
+            "a target needs the exact exploitability, and the hands of "
+            f"'{configured.tree.game.name}' do not fit into memory: expected iterations or a time"
+        )
     with ExitStack() as undo:
         lock = None
         if out is not None:
@@ -282,9 +287,10 @@ def prepare(
         schedule = Schedule(stop or StopRule.of(), measure_every, evaluation or EvaluationSection())
         begun = configured.configuration.begun_as(
             stop=schedule.stop_section(),
-            evaluation=schedule.evaluation.model_copy(update={"every": measure_every}),
+            evaluation=schedule.evaluation.model_copy(update={"every": _whole(measure_every)}),
             machine=MachineSection(
-                threads=num_threads, tables_in=None if tables_in is None else str(Path(tables_in).absolute())
+                threads=_whole(num_threads),
+                tables_in=None if tables_in is None else str(Path(tables_in).absolute()),
             ),
         )
         folder = None
@@ -293,6 +299,11 @@ def prepare(
             folder = RunFolder.create(lock, begun, schedule.state(), configured.tree.buckets)
         undo.pop_all()
     return Job(solver, schedule, folder, [], seed, begun.checkpoint_seconds, configured.saved)
+
+
+def _whole(number: int | None) -> int | None:
+    """Return a whole number of Python's own in place of one of NumPy's."""
+    return None if number is None else int(number)
 
 
 def prepare_resumed(

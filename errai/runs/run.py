@@ -19,21 +19,27 @@ from errai.abstraction.protocol import AbstractionPair, CardAbstraction
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError, verify_function, verify_number, verify_path, verify_whole
 from errai.games.bluff import BluffRules
-from errai.games.catalogue import BluffName, Game, PokerName, load_game
+from errai.games.catalogue import BluffName, Game, PokerName, load_card_game, load_game
+from errai.games.deals import Deals
 from errai.games.payoffs import Payoffs
 from errai.games.rules import PokerRules
 from errai.runs.bluff import BluffRun, solve_bluff
 from errai.runs.configuration import RunConfiguration
 from errai.runs.evaluation import Evaluation
+from errai.runs.find_abstraction import find_abstractions
 from errai.runs.folder import RunFolder, Schedule, lock_run, verify_free
 from errai.runs.job import Configured, Run, prepare
 from errai.runs.rule_section import LINEAR_PROGRAMME, LinearProgramme
 from errai.runs.sections import CHECKPOINT_SECONDS, AbstractionSection
+from errai.solvers.make import goes_by_buckets
 from errai.solvers.solve import StopRule, configured_rule, verify_measure_every
 from errai.solvers.table_solver import Measurement
 from errai.solvers.update_rules import UpdateRule
+from errai.strategy.bucketed import SavedAbstraction
 from errai.strategy.strategy import Strategy
 from errai.tree.bet_menu import BetMenu
+from errai.tree.buckets import verify_same_cards
+from errai.tree.cells import game_cells_bytes
 from errai.tree.menu_file import load_bets
 from errai.workers import verified_threads
 
@@ -42,6 +48,9 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float64")
 
+MOST_CELL_BYTES = 1 << 32
+"""A game whose boards and hands take more is solved by buckets where deals or boards are sampled."""
+
 
 def configure(
     game: Game,
@@ -49,7 +58,7 @@ def configure(
     *,
     seed: int = 0,
     bets: BetMenu | str | Path | None = None,
-    abstraction: CardAbstraction | AbstractionPair | None = None,
+    abstraction: CardAbstraction | AbstractionPair | str | Path | None = None,
     payoffs: Payoffs | str | None = None,
     alternating: bool | None = None,
     delay: int = 0,
@@ -63,6 +72,12 @@ def configure(
     if algorithm != LINEAR_PROGRAMME:
         rule = configured_rule(algorithm, alternating, delay, discount, options, trunk)
     menu = load_bets(bets) if bets is not None else None
+    if isinstance(abstraction, str | Path):
+        rules = load_card_game(game)
+        if isinstance(rule, UpdateRule) and goes_by_buckets(rule) and is_large(rules):
+            tree = PublicTree.of(rules, menu, payoffs)
+            return _configure_by_buckets(tree, rule, abstraction, dtype, seed)
+        abstraction = find_abstractions(str(abstraction), rules)
     tree = _seen_tree(game, menu, abstraction, payoffs)
     if isinstance(rule, LinearProgramme):
         dtype = np.float64
@@ -71,6 +86,25 @@ def configure(
     if tree.buckets is not None:
         mark = AbstractionSection(name=tree.buckets.name, fingerprint=tree.buckets.fingerprint)
     return Configured(RunConfiguration.of(game, menu, rule, numbers, seed, mark, tree.payoffs), tree)
+
+
+def is_large(rules: PokerRules) -> bool:
+    """Return whether boards and hands of a game are not to be held as a whole where some are sampled."""
+    return game_cells_bytes(Deals(rules)) > MOST_CELL_BYTES
+
+
+def _configure_by_buckets(
+    tree: PublicTree, rule: UpdateRule, folder: str | Path, dtype: npt.DTypeLike | None, seed: int
+) -> Configured:
+    """Configure a run of a game whose hands never are in memory: buckets are looked up as they are met."""
+    saved = SavedAbstraction.open(folder)
+    verify_same_cards(tree.rules, (saved.abstraction, saved.abstraction))
+    mark = AbstractionSection(
+        name=saved.abstraction.name, fingerprint=saved.fingerprint, folder=str(Path(folder).absolute())
+    )
+    numbers = _verified_dtype(dtype if dtype is not None else np.float32)
+    configuration = RunConfiguration.of(tree.rules, tree.menu, rule, numbers, seed, mark, tree.payoffs)
+    return Configured(configuration, tree, saved)
 
 
 def _seen_tree(
@@ -131,7 +165,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
     seed: int = 0,
     *,
     bets: BetMenu | str | Path | None = None,
-    abstraction: CardAbstraction | AbstractionPair | None = None,
+    abstraction: CardAbstraction | AbstractionPair | str | Path | None = None,
     payoffs: Payoffs | str | None = None,
     until: float | None = None,
     seconds: float | None = None,
@@ -160,7 +194,9 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         bets: menu of bet sizes of a no-limit game: from `load_bets`, or what it takes (text such as
             '0.5p,1p,all-in', the name of a menu that comes with the package, the path of a TOML file).
         abstraction: what both players see of their cards, or a pair, one for each position, with None for a
-            position that sees everything. Exploitability is that of the strategy in the real game.
+            position that sees everything; or the folder of a saved one. Exploitability is that of the
+            strategy in the real game. A game whose hands do not fit into memory needs a folder and an
+            algorithm that samples.
         payoffs: what the players get at the end of a hand, as `Payoffs` or as text such as 'rake 5% cap 3';
             by default plain poker. Exploitability is measured with them.
         until: stop at this exploitability, in mbb a game.

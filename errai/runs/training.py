@@ -22,26 +22,19 @@ from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.memory import available_memory, format_bytes, free_disk
 from errai.response.trunk import cut_round
-from errai.runs.abstracted import find_abstractions, names_abstractions
-from errai.runs.configuration import RunConfiguration
 from errai.runs.evaluation import Evaluation
+from errai.runs.find_abstraction import find_abstractions, names_abstractions
 from errai.runs.job import Configured, Job, Run, prepare, prepare_resumed
 from errai.runs.rule_section import ForeignRule, LinearProgramme
-from errai.runs.run import configure
-from errai.runs.sections import AbstractionSection
+from errai.runs.run import configure, is_large
 from errai.runs.training_file import TrainingFile, find_training
 from errai.solvers.make import goes_by_buckets
 from errai.solvers.solve import StopRule, arrays_needed
 from errai.solvers.update_rules import UpdateRule
-from errai.strategy.bucketed import SavedAbstraction
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
-from errai.tree.buckets import verify_same_cards
 from errai.tree.cells import game_cells_bytes
 from errai.workers import verified_threads
-
-MOST_CELL_BYTES = 1 << 32
-"""A game whose boards and hands take more is not walked as a whole where deals are sampled."""
 
 EVALUATION_BYTES = 600 << 20
 """About what the hands of one flop of hold'em take while they are walked."""
@@ -168,13 +161,8 @@ class Training:
         """Whether the game's hands never are in memory: deals are sampled, and buckets looked up."""
         if not goes_by_buckets(self.rule) or self.file.abstraction is None:
             return False
-        if self.planned is None:
-            return self.file.abstraction.folder is not None and self._is_large
-        return self._is_large
-
-    @property
-    def _is_large(self) -> bool:
-        return game_cells_bytes(Deals(self.rules)) > MOST_CELL_BYTES
+        has_folder = self.planned is not None or self.file.abstraction.folder is not None
+        return has_folder and is_large(self.rules)
 
     @property
     def is_abstracted(self) -> bool:
@@ -266,24 +254,21 @@ class Training:
             report: called with what is being built, steps done and steps in all.
         """
         file = self.file
-        seen: AbstractionPair | None = None
+        seen: AbstractionPair | str | None = None
         if self.planned is not None:
             built = self.planned.open(report)
-            seen = (built, built)
+            seen = str(self.planned.folder) if self.goes_by_buckets else (built, built)
         elif file.abstraction is not None:
-            seen = self.present
-        if self.goes_by_buckets:
-            found = self._configured_by_buckets()
-        else:
-            found = configure(
-                self.rules,
-                self.rule,
-                seed=file.random.seed,
-                bets=self.menu,
-                abstraction=seen,
-                payoffs=file.payoffs.text if file.payoffs is not None else None,
-                dtype=file.tables.dtype,
-            )
+            seen = file.abstraction.folder if self.goes_by_buckets else self.present
+        found = configure(
+            self.rules,
+            self.rule,
+            seed=file.random.seed,
+            bets=self.menu,
+            abstraction=seen,
+            payoffs=file.payoffs.text if file.payoffs is not None else None,
+            dtype=file.tables.dtype,
+        )
         about: dict[str, Any] = {
             "stop": file.stop,
             "checkpoints": file.checkpoints,
@@ -297,24 +282,9 @@ class Training:
                     f"abstraction.fingerprint is '{wanted.fingerprint}', and '{mark.name}' has "
                     f"'{mark.fingerprint}'"
                 )
-            effort = wanted.model_dump(exclude={"name", "fingerprint", "folder"})
+            effort = wanted.model_dump(exclude={"name", "fingerprint", "folder"})  # how it was made
             about["abstraction"] = mark.model_copy(update=effort)
         return found._replace(configuration=found.configuration.model_copy(update=about))
-
-    def _configured_by_buckets(self) -> Configured:
-        """Describe a run whose hands never are in memory; its abstraction is there by now."""
-        wanted = self.file.abstraction
-        assert wanted is not None
-        folder = self.planned.folder if self.planned is not None else Path(wanted.folder or "")
-        saved = SavedAbstraction.open(folder)
-        verify_same_cards(self.rules, (saved.abstraction, saved.abstraction))
-        mark = AbstractionSection(
-            name=saved.abstraction.name, fingerprint=saved.fingerprint, folder=str(folder.absolute())
-        )
-        dtype, seed = self.file.tables.dtype or "float32", self.file.random.seed
-        tree = self.tree
-        configuration = RunConfiguration.of(self.rules, self.menu, self.rule, dtype, seed, mark, tree.payoffs)
-        return Configured(configuration, tree, saved)
 
     def prepare(
         self, out: str | Path | None = None, *, resume: bool = False, report: Report | None = None
