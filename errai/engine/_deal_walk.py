@@ -134,10 +134,12 @@ def walk_deals(
     prunes = settings.prune_below > -np.inf
     visits = 0
     length = position[1]
+    # Counted on from deal to deal: divisions take as long as some decisions.
+    lane = position[0] % num_deals
+    player = position[0] // num_deals % 2
+    i = position[0] // (2 * num_deals)
     for deal in range(position[0], last):
-        player = deal // num_deals % 2
-        regret_weight = weights[deal // (2 * num_deals), 0]
-        average_weight = weights[deal // (2 * num_deals), 1]
+        regret_weight, average_weight = weights[i, 0], weights[i, 1]
         key = keys[deal]
         row_begin, outcome_begin = U(deal) * row_width, U(deal) * outcome_width
         payoff_begin = U(player) * num_payoffs
@@ -209,10 +211,11 @@ def walk_deals(
                                 average_1[k] += number(gain)
                     drawn = draw_unit(key, counter)
                     counter += one
-                    a, last = U(0), num_actions - one
-                    while a < last and drawn >= floats[played + a]:
-                        drawn -= floats[played + a]
-                        a += one
+                    # Without a way out: which action it is can be foreseen by nobody.
+                    a, so_far = U(0), 0.0
+                    for b in range(num_actions - one):
+                        so_far += floats[played + b]
+                        a += one if drawn >= so_far else U(0)
                     # Rounding may leave a rest for an action that is never played.
                     while floats[played + a] == 0.0:
                         a -= one
@@ -275,17 +278,28 @@ def walk_deals(
                     floats[values + a] = value
                     value *= floats[played + a]
                 else:
-                    floats[values + a] = value
-                    value = floats[here + U(VALUE)] + floats[played + a] * value
-                    a += one
-                    if prunes and is_own:
-                        while a < num_actions and floats[counted + a] == 0.0:
-                            floats[values + a] = value  # it gains nothing
-                            a += one
-                    if a < num_actions:
-                        floats[here + U(VALUE)] = value
+                    child = U(frames[frame + U(FRAME_CHILD)])
+                    mean = floats[here + U(VALUE)]
+                    while True:
+                        floats[values + a] = value
+                        mean += floats[played + a] * value
+                        a += one
+                        if prunes and is_own:
+                            while a < num_actions and floats[counted + a] == 0.0:
+                                floats[values + a] = 0.0
+                                a += one
+                        if a == num_actions:
+                            break
+                        node = child + a
+                        at = node * node_width
+                        goes_down = nodes[at + U(KIND)] <= CHANCE
+                        if goes_down:
+                            break
+                        outcome = U(outcomes[outcome_begin + U(nodes[at + U(CHILD)])])
+                        value = payoffs[payoff_begin + U(nodes[at + U(SLOT)]) + outcome]
+                    if goes_down:
+                        floats[here + U(VALUE)] = mean
                         frames[frame + U(FRAME_ACTION)] = np.int64(a)
-                        node = U(frames[frame + U(FRAME_CHILD)]) + a
                         weight, reach = floats[here + U(WEIGHT)], floats[here + U(REACH)]
                         often = floats[here + U(OFTEN)]
                         if is_own:
@@ -295,8 +309,8 @@ def walk_deals(
                                 often = often if floats[counted + a] == 1.0 else 1.0
                         else:
                             weight *= floats[played + a]
-                        goes_down = True
                         continue
+                    value = mean
                 depth -= one
                 if not is_own:
                     continue
@@ -331,10 +345,15 @@ def walk_deals(
                             average_1[k] += number(gain)
             is_walked = not goes_down
         position[0], position[1] = deal + 1, length
-        if applies and (deal + 1) % num_deals == 0:
-            averaged = player if sampling == CHANCE_SAMPLING else 1 - player
-            add_journal(slots, gains, length, regret[player], average[averaged])
-            raise_to_floor(slots, length, settings.regret_floor, regret[player])
-            length = 0
-            position[1] = 0
+        lane += 1
+        if lane == num_deals:
+            if applies:
+                averaged = player if sampling == CHANCE_SAMPLING else 1 - player
+                add_journal(slots, gains, length, regret[player], average[averaged])
+                raise_to_floor(slots, length, settings.regret_floor, regret[player])
+                length = 0
+                position[1] = 0
+            lane = 0
+            i += player
+            player = 1 - player
     return visits

@@ -40,9 +40,13 @@ def deal_cards(
 ):
     """Draw the cards of each deal."""
     size, one = U(len(deck)), U(1)
+    iteration, lane = first_deal // num_lanes, first_deal % num_lanes
     for i in range(len(keys)):
-        key = stream_key(seed, (first_deal + i) // num_lanes, (first_deal + i) % num_lanes)
+        key = stream_key(seed, iteration, lane)
         keys[i] = key
+        lane += 1
+        if lane == num_lanes:
+            iteration, lane = iteration + 1, 0
         seen, counter = U(0), U(0)
         for k in range(cards.shape[1]):
             place = draw_below(key, counter, size)
