@@ -123,7 +123,7 @@ def walk_deals(
     Arrays have one axis and are named one by one, and nothing here is a function of its own: a view, an array
     that is chosen by an index, or a call with arrays takes longer than what is done with them.
     """
-    one = U(1)
+    one, two = U(1), U(2)
     regret_0, regret_1, average_0, average_1 = regret[0], regret[1], average[0], average[1]
     nodes, payoffs, rows, outcomes, keys = tree.nodes, tree.payoffs, batch.rows, batch.outcomes, batch.keys
     row_width, outcome_width = U(len(rows)) // U(len(keys)), U(len(outcomes)) // U(len(keys))
@@ -183,21 +183,55 @@ def walk_deals(
                 is_own = who == player
                 here = depth * width
                 played = here + U(NUM_FLOATS)
-                # Regret matching: in proportion to positive regrets, or all alike where there is none.
+                # Regret matching: in proportion to positive regrets, or all alike where there is none. Two or
+                # three actions, the rule in limit games, go without loops, whose ends nobody can foresee; of
+                # two, the third is the first once more, and counts nothing.
+                is_short = num_actions == 2 or num_actions == 3
+                is_third = num_actions == 3
+                third = place + stride + stride if is_third else place
                 total = 0.0
-                for a in range(num_actions):
-                    k = place + a * stride
-                    x = np.float64(regret_0[k] if who == 0 else regret_1[k])
+                if is_short:
+                    if who == 0:
+                        x = np.float64(regret_0[place])
+                        y = np.float64(regret_0[place + stride])
+                        z = np.float64(regret_0[third])
+                    else:
+                        x = np.float64(regret_1[place])
+                        y = np.float64(regret_1[place + stride])
+                        z = np.float64(regret_1[third])
                     x = x if x > 0.0 else 0.0
-                    floats[played + a] = x
-                    total += x
-                has_positive = total > 0.0
-                factor = 1.0 / (total if has_positive else np.float64(num_actions))
-                for a in range(num_actions):
-                    floats[played + a] = floats[played + a] * factor if has_positive else factor
+                    y = y if y > 0.0 else 0.0
+                    z = z if is_third and z > 0.0 else 0.0
+                    total = x + y + z
+                    has_positive = total > 0.0
+                    factor = 1.0 / (total if has_positive else np.float64(num_actions))
+                    floats[played] = x * factor if has_positive else factor
+                    floats[played + one] = y * factor if has_positive else factor
+                    floats[played + two] = z * factor if has_positive or not is_third else factor
+                else:
+                    for a in range(num_actions):
+                        k = place + a * stride
+                        x = np.float64(regret_0[k] if who == 0 else regret_1[k])
+                        x = x if x > 0.0 else 0.0
+                        floats[played + a] = x
+                        total += x
+                    has_positive = total > 0.0
+                    factor = 1.0 / (total if has_positive else np.float64(num_actions))
+                    for a in range(num_actions):
+                        floats[played + a] = floats[played + a] * factor if has_positive else factor
                 if not is_own and sampling != CHANCE_SAMPLING:
                     counts = weight * average_weight
-                    if counts != 0.0:
+                    if is_short and not gathers:
+                        x, y, z = floats[played], floats[played + one], floats[played + two]
+                        if who == 0:
+                            average_0[place] += number(counts * x)
+                            average_0[place + stride] += number(counts * y)
+                            average_0[third] += number(counts * z)
+                        else:
+                            average_1[place] += number(counts * x)
+                            average_1[place + stride] += number(counts * y)
+                            average_1[third] += number(counts * z)
+                    elif counts != 0.0:
                         if gathers and length + np.int64(num_actions) > len(slots):
                             return visits
                         for a in range(num_actions):
@@ -211,11 +245,16 @@ def walk_deals(
                                 average_1[k] += number(gain)
                     drawn = draw_unit(key, counter)
                     counter += one
-                    # Without a way out: which action it is can be foreseen by nobody.
-                    a, so_far = U(0), 0.0
-                    for b in range(num_actions - one):
-                        so_far += floats[played + b]
-                        a += one if drawn >= so_far else U(0)
+                    a = U(0)
+                    if is_short:
+                        x = floats[played]
+                        a += one if drawn >= x else U(0)
+                        a += one if is_third and drawn >= x + floats[played + one] else U(0)
+                    else:
+                        so_far = 0.0
+                        for b in range(num_actions - one):
+                            so_far += floats[played + b]
+                            a += one if drawn >= so_far else U(0)
                     # Rounding may leave a rest for an action that is never played.
                     while floats[played + a] == 0.0:
                         a -= one
@@ -318,7 +357,26 @@ def walk_deals(
                 if gathers and length + 2 * np.int64(num_actions) > len(slots):
                     return visits
                 counts = floats[here + U(WEIGHT)] * regret_weight
-                if counts != 0.0:
+                if (num_actions == 2 or num_actions == 3) and not gathers and not prunes:
+                    third = place + stride + stride if num_actions == 3 else place
+                    x = number(counts * (floats[values] - value))
+                    y = number(counts * (floats[values + one] - value))
+                    z = number(counts * (floats[values + two] - value) if num_actions == 3 else 0.0)
+                    if player == 0:
+                        new = regret_0[place] + x
+                        regret_0[place] = floor if new < floor else new  # unlike max, it keeps what is none
+                        new = regret_0[place + stride] + y
+                        regret_0[place + stride] = floor if new < floor else new
+                        new = regret_0[third] + z
+                        regret_0[third] = floor if new < floor else new
+                    else:
+                        new = regret_1[place] + x
+                        regret_1[place] = floor if new < floor else new
+                        new = regret_1[place + stride] + y
+                        regret_1[place + stride] = floor if new < floor else new
+                        new = regret_1[third] + z
+                        regret_1[third] = floor if new < floor else new
+                elif counts != 0.0:
                     for b in range(num_actions):
                         gain, k = counts * (floats[values + b] - value), place + b * stride
                         if prunes:
@@ -328,7 +386,7 @@ def walk_deals(
                             length += 1
                         elif player == 0:
                             new = regret_0[k] + number(gain)
-                            regret_0[k] = floor if new < floor else new  # unlike max, it keeps what is none
+                            regret_0[k] = floor if new < floor else new
                         else:
                             new = regret_1[k] + number(gain)
                             regret_1[k] = floor if new < floor else new

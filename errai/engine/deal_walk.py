@@ -54,7 +54,7 @@ class DealArrays(NamedTuple):
         payoffs: float64[2 * L * 3] what each player gets at a leaf if the first player wins, at a tie, and if
             the second wins; the same three times after a fold. At a challenge: if the bid holds, unused, and
             if it does not.
-        room: most actions of a decision.
+        room: most actions of a decision, and at least 3.
     """
 
     nodes: npt.NDArray[np.int32]
@@ -108,7 +108,7 @@ def deal_tree(betting: BettingTree, walk: WalkTree) -> DealTree:
         payoffs[q, leaf_of[plan.leaves[first:last, 2]]] = plan.leaf_chips[first:last, 1:2]
     depth = np.empty(betting.num_nodes, dtype=np.int32)
     max_depth = kernels.count_depth(betting.parent, kind, depth)
-    arrays = DealArrays(nodes.ravel(), payoffs.ravel(), int(betting.num_children.max()))
+    arrays = DealArrays(nodes.ravel(), payoffs.ravel(), max(3, int(betting.num_children.max())))
     return DealTree(arrays, int(max_depth))
 
 
