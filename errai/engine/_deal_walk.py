@@ -103,8 +103,9 @@ def walk_deals(
     position,  # INOUT int64[2]  the next deal of the batch to walk, and the length of the journal
     last,  # IN   int64  one past the last deal to walk
     num_deals,  # IN   int64  of a player in an iteration
-    gathers,  # IN   bool  whether gains go to the journal, or to the tables at once
-    applies,  # IN   bool  whether the journal is applied, and begun anew, after a player's last deal
+    chance,  # IN   None or bool  given for chance sampling
+    outcome_alone,  # IN   None or bool  given for outcome sampling; neither for external sampling
+    extras,  # IN   None or Extras  given where there is a journal, or pruning
     weights,  # IN   float64[I, 2]  of regrets and of averages in each iteration
     tree,  # IN   DealArrays
     batch,  # IN   DealBatch  [iteration][player][deal]
@@ -130,8 +131,17 @@ def walk_deals(
     num_payoffs, room = U(len(payoffs)) // U(2), U(tree.room)
     node_width, frame_width, width = U(NODE_WIDTH), U(FRAME_WIDTH), U(NUM_FLOATS) + U(3) * room
     number = regret_0.dtype.type
-    sampling, floor = settings.sampling, number(settings.regret_floor)
-    prunes = settings.prune_below > -np.inf
+    floor, exploration = number(settings.regret_floor), settings.exploration
+    # What is None is known when this is compiled, so each variant has machine code of its own.
+    is_chance, is_outcome, gathers, applies, prunes = False, False, False, False, False
+    prune_below, prune_probability = 0.0, 0.0
+    if chance is not None:
+        is_chance = True
+    if outcome_alone is not None:
+        is_outcome = True
+    if extras is not None:
+        gathers, applies, prunes = extras.gathers, extras.applies, extras.prunes
+        prune_below, prune_probability = settings.prune_below, settings.prune_probability
     visits = 0
     length = position[1]
     # Counted on from deal to deal: divisions take as long as some decisions.
@@ -148,8 +158,8 @@ def walk_deals(
         often = 1.0
         if prunes:
             often = 0.0
-            if draw_unit(key, counter) >= settings.prune_probability:
-                often = 1.0 / (1.0 - settings.prune_probability)
+            if draw_unit(key, counter) >= prune_probability:
+                often = 1.0 / (1.0 - prune_probability)
             counter += one
         depth, node = U(0), U(0)
         weight, reach, value = 1.0, 1.0, 0.0
@@ -219,7 +229,7 @@ def walk_deals(
                     factor = 1.0 / (total if has_positive else np.float64(num_actions))
                     for a in range(num_actions):
                         floats[played + a] = floats[played + a] * factor if has_positive else factor
-                if not is_own and sampling != CHANCE_SAMPLING:
+                if not is_own and not is_chance:
                     counts = weight * average_weight
                     if is_short and not gathers:
                         x, y, z = floats[played], floats[played + one], floats[played + two]
@@ -272,16 +282,16 @@ def walk_deals(
                 frames[frame + U(FRAME_OWN)] = 1 if is_own else 0
                 depth += one
                 a = U(0)
-                if sampling == OUTCOME:
-                    even = settings.exploration / np.float64(num_actions)
+                if is_outcome:
+                    even = exploration / np.float64(num_actions)
                     drawn = draw_unit(key, counter)
                     counter += one
                     last = num_actions - one
-                    chance = even + (1.0 - settings.exploration) * floats[played]
+                    chance = even + (1.0 - exploration) * floats[played]
                     while a < last and drawn >= chance:
                         drawn -= chance
                         a += one
-                        chance = even + (1.0 - settings.exploration) * floats[played + a]
+                        chance = even + (1.0 - exploration) * floats[played + a]
                     floats[here + U(ACTION_CHANCE)] = chance
                     for b in range(num_actions):
                         floats[played + room + b] = 0.0
@@ -292,7 +302,7 @@ def walk_deals(
                         for b in range(num_actions):
                             k = place + b * stride
                             x = np.float64(regret_0[k] if player == 0 else regret_1[k])
-                            is_low = has_positive and x < settings.prune_below
+                            is_low = has_positive and x < prune_below
                             floats[counted + b] = often if is_low else 1.0
                         while floats[counted + a] == 0.0:
                             a += one  # some regret is positive
@@ -312,7 +322,7 @@ def walk_deals(
                 counted = values + room
                 a, num_actions = U(frames[frame + U(FRAME_ACTION)]), U(frames[frame + U(FRAME_ACTIONS)])
                 is_own = frames[frame + U(FRAME_OWN)] == 1
-                if sampling == OUTCOME:
+                if is_outcome:
                     value /= floats[here + U(ACTION_CHANCE)]
                     floats[values + a] = value
                     value *= floats[played + a]
@@ -391,7 +401,7 @@ def walk_deals(
                             new = regret_1[k] + number(gain)
                             regret_1[k] = floor if new < floor else new
                 counts = floats[here + U(REACH)] * average_weight
-                if sampling == CHANCE_SAMPLING and counts != 0.0:
+                if is_chance and counts != 0.0:
                     for b in range(num_actions):
                         gain, k = counts * floats[played + b], place + b * stride
                         if gathers:
@@ -406,7 +416,7 @@ def walk_deals(
         lane += 1
         if lane == num_deals:
             if applies:
-                averaged = player if sampling == CHANCE_SAMPLING else 1 - player
+                averaged = player if is_chance else 1 - player
                 add_journal(slots, gains, length, regret[player], average[averaged])
                 raise_to_floor(slots, length, settings.regret_floor, regret[player])
                 length = 0

@@ -44,6 +44,20 @@ class Settings(NamedTuple):
     prune_probability: float
 
 
+class Extras(NamedTuple):
+    """What the plainest walks do without.
+
+    Attributes:
+        gathers: whether gains go to a journal, or to the tables at once.
+        applies: whether the journal is applied, and begun anew, after a player's last deal.
+        prunes: whether actions of low regret are left out now and then.
+    """
+
+    gathers: bool
+    applies: bool
+    prunes: bool
+
+
 class DealArrays(NamedTuple):
     """What the kernel knows of the betting.
 
@@ -194,14 +208,18 @@ class DealWalk:
         averages: tuple[Floats, Floats],
     ) -> None:
         """Call the kernel until all deals are walked, with a longer journal where it must be."""
+        sampling = self.settings.sampling
+        prunes = self.settings.prune_below > -np.inf
+        extras = Extras(gathers, gathers and applies, prunes) if gathers or prunes else None
         while True:
             self.visits += kernels.walk_deals(
                 self.settings,
                 position,
                 last,
                 num_deals,
-                gathers,
-                gathers and applies,
+                True if sampling == CHANCE_SAMPLING else None,
+                True if sampling == OUTCOME else None,
+                extras,
                 weights,
                 self.tree.arrays,
                 batch,
