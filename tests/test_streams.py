@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import streams as naive
 
 from errai.engine import _streams as streams
 from errai.kernels import kernel
-from tests.naive import streams as naive
 
 U = np.uint64
 
