@@ -85,6 +85,7 @@ def test_a_linear_programme_finds_the_same_response(pair: tuple[str, str]) -> No
 
 def test_an_abstract_equilibrium_cannot_be_exploited_by_its_own_buckets() -> None:
     exact = errai.solve(LEDUC, "lp", abstraction=leduc_abstraction("JQ.K")).strategy
+    assert isinstance(exact, Strategy)
     assert abstract_exploitability(exact).chips == pytest.approx(0, abs=1e-9)
     assert exploitability(exact).chips > 0.1
 

@@ -1,5 +1,6 @@
 """CFR-BR: sampled sub-games against all of them, and what is learnt against the full walk."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from errai.engine.root import Root
 from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, hybrid_places
 from errai.engine.section import KEEP, LEARN
 from errai.errors import UsageError
+from errai.experiments.abstracted_holdem import build_for
 from errai.runs.abstracted import solve_abstracted_against_full
 from errai.solvers.cfr_br import TRUNKS, ResponseSolver
 from errai.solvers.make import make_solver
@@ -185,6 +187,32 @@ def test_a_coarse_abstraction_becomes_as_good_as_it_can_be() -> None:
     assert not np.array_equal(run.average.tables[0], run.current.tables[0])
 
 
+@pytest.mark.slow
+def test_a_coarse_abstraction_comes_to_rest_there() -> None:
+    abstraction = leduc_abstraction("[JQ.K]")
+    full = solve_abstracted_against_full(LEDUC, abstraction, "cfr+", 2000, measure_every=2000)
+    least = full.measurements[-1].exploitability.mbb_per_game
+    run = errai.solve(LEDUC, "cfr-br", 400_000, abstraction=abstraction, measure_every=400_000, seed=1)
+    found = run.measurements[-1].exploitability.mbb_per_game
+    assert least - 0.1 < found < least + 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("recipe", "published", "by_the_full_walk"),
+    [("PR-PHS-PHS-C-C 5x1-5x1-C-C", 81, 82.2), ("IR-C-KO-C-C 169-570-C-C", 25, 26.3)],
+)
+def test_figures_of_the_thesis(recipe: str, published: float, by_the_full_walk: float) -> None:
+    """Figures 4.4 and 4.5; what the full walk finds is in docs/findings.md."""
+    game, holdem = errai.load_game("holdem-2-4"), errai.load_game("limit-holdem")
+    tree = PublicTree.of(game).abstracted_by(build_for(game, recipe, holdem, 0))
+    solver = ResponseSolver(tree, ResponseRule(name="cfr-br", discount=(1, 1, 1)))
+    solver.run(40_000)
+    found = solver.measure().exploitability.mbb_per_game
+    assert found == pytest.approx(published, abs=2)
+    assert found == pytest.approx(by_the_full_walk, abs=1)
+
+
 @pytest.mark.parametrize("trunk", [1, 2])
 def test_runs_go_on_with_the_same_bits(tmp_path: Path, trunk: int) -> None:
     tree = tree_of("rhode-island", (1, 2))
@@ -255,6 +283,21 @@ def test_a_trunk_that_does_not_fit_is_refused() -> None:
     saved = SavedAbstraction(Path("nowhere"), "none", abstraction)
     with pytest.raises(UsageError, match="the trunks of 'limit-holdem'"):
         ResponseSolver.of_deals(tree, ResponseRule(name="cfr-br", trunk=3), saved)
+
+
+def test_the_command_line(run_errai) -> None:
+    arguments = ("--abstraction", "[JQ.K]", "--algorithm", "cfr-br", "--trunk", "1", "--iterations", "50")
+    status, out, _ = run_errai("solve", "leduc", *arguments, "--seed", "4", "--json")
+    assert status == 0
+    run = errai.solve(LEDUC, "cfr-br", 50, seed=4, abstraction=leduc_abstraction("[JQ.K]"))
+    told = json.loads(out)
+    assert told["algorithm"] == "cfr-br"
+    assert told["exploitability_mbb_per_game"] == pytest.approx(
+        run.measurements[-1].exploitability.mbb_per_game, abs=1e-6
+    )
+    status, _, err = run_errai("solve", "leduc", "--trunk", "1")
+    assert status == 2
+    assert "'cfr+' has no trunk: only cfr-br does" in err
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from errai.games.catalogue import game_names, load_game
 from errai.response.results import Exploitability
 from errai.runs.spot import solve_spot
 from errai.strategy.spot import SpotMeasurement, SpotTable
+from errai.strategy.strategy import Strategy
 from errai.strategy.table import strategy_tables
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import RoundCount
@@ -206,6 +207,7 @@ def test_show_a_strategy(run_errai: RunErrai, tmp_path: Path) -> None:
     assert run_errai("show", "file", *words[2:]) == run_errai(*words)
     first = ", ".join(f"{action} {chance:.4f}" for action, chance in strategy.probabilities("", "J").items())
     assert run_errai("show", "run", "--hand", "J")[1] == f"leduc after '' with J: {first}\n"
+    assert isinstance(strategy, Strategy)
     tables = list(strategy_tables(strategy, "crc/r", ""))
     assert len(tables) == 3
     assert json.loads(run_errai("show", "run", "crc/r", "--json")[1]) == about | {

@@ -1,5 +1,6 @@
 """Solvers over sampled boards: pcs, opcs, spcs as algorithms."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,17 @@ def same_tables(one: TableSolver, other: TableSolver) -> bool:
 def test_leduc_is_solved(algorithm: str, options: dict[str, Any], most: float) -> None:
     run = errai.solve(LEDUC, algorithm, 8000, seed=1, measure_every=8000, **options)
     assert run.measurements[-1].exploitability.mbb_per_game < most
+
+
+@pytest.mark.slow
+def test_order_of_the_curves_of_figure_3_2() -> None:
+    found = {}
+    for algorithm in ALGORITHMS:
+        solver = make_solver(PublicTree.of("holdem-2-1"), rule_of(algorithm), np.float32, seed=1)
+        solver.run(40_000)
+        found[algorithm] = solver.measure().exploitability.mbb_per_game
+    assert found["pcs"] < 45
+    assert 150 < found["opcs"] < 300 < 500 < found["spcs"]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -186,6 +198,20 @@ def test_a_strategy_of_buckets_comes_out_and_is_measured_elsewhere() -> None:
         "round 1 of leduc",
         "round 2 of leduc",
     ]
+
+
+def test_the_command_line(run_errai) -> None:
+    status, out, _ = run_errai(
+        "solve", "leduc", "--algorithm", "pcs", "--iterations", "60", "--seed", "9", "--json"
+    )
+    assert status == 0
+    measured = errai.solve(LEDUC, "pcs", 60, seed=9).measurements[-1].exploitability
+    assert json.loads(out)["exploitability_mbb_per_game"] == pytest.approx(measured.mbb_per_game, abs=1e-6)
+    outs = [
+        run_errai("solve", "bluff-1-1", "--algorithm", "opcs", "--iterations", "9", "--seed", seed)[1]
+        for seed in "12"
+    ]
+    assert outs[0] != outs[1]
 
 
 # What is refused

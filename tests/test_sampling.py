@@ -5,25 +5,21 @@ import re
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from naive import WITHOUT_JIT
-from naive.sampling import NaiveSampler, add, all_deals, every_choice, naive_deal
+from naive.sampling import NaiveSampler, add, all_deals, every_choice
 from naive.traversal import Hand, InfoSet, Table
 
 import errai
 from errai.abstraction.own import FunctionAbstraction
-from errai.engine import _deals, deal_walk
-from errai.engine.deals import BucketDeals, CellDeals, DiceDeals
+from errai.engine import deal_walk
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import LEARN
 from errai.errors import UsageError
-from errai.games.bluff import STAR, BluffRules, rolls
-from errai.games.deals import Deals
-from errai.games.hand import showdown_strength
 from errai.games.rules import PokerRules
 from errai.runs.job import prepare_resumed
 from errai.solvers import sampled
@@ -32,8 +28,6 @@ from errai.solvers.solve import Solver, StopRule, configured_rule
 from errai.solvers.update_rules import DEAL_RULES, SampledRule
 from errai.strategy.information_sets import betting_strings
 from errai.strategy.strategy import find_cell
-from errai.tables import bucket_layout as buckets_module
-from errai.tables.bucket_layout import bucket_layout
 from errai.tables.layout import Floats
 from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import Buckets
@@ -86,7 +80,8 @@ class Seen:
 
     def entry(self, tables: tuple[Floats, Floats], infoset: InfoSet) -> Floats:
         """Return a view of the slots of an information set of the twin."""
-        player, text, (board, row) = infoset  # type: ignore[misc]  # as `see` says
+        player, text, seen = infoset
+        board, row = cast(tuple[int, int], seen)
         node = self.nodes[text]
         slots = self.tree.layout.decision(
             tables[player],
@@ -96,7 +91,7 @@ class Seen:
             int(self.tree.walk.slot[node]),
             int(self.tree.walk.num_children[node]),
         )
-        return slots[:, row]  # type: ignore[no-any-return]
+        return slots[:, row]
 
     def infosets(self) -> list[InfoSet]:
         """List every information set that some deal has."""
@@ -139,61 +134,6 @@ def fill_at_random(solver: SampledSolver, pure: float = 0.0, mean: float = 1.0) 
         seen.entry(solver.averages, infoset)[:] = rng.random(len(entry))
 
 
-# Deals
-
-
-@pytest.mark.parametrize("name", ["kuhn", "leduc", "rhode-island"])
-def test_deals_are_those_of_the_twin(name: str) -> None:
-    game = errai.load_game(name)
-    assert isinstance(game, PokerRules)
-    tree = PublicTree.of(game)
-    source = CellDeals(tree)
-    batch = source.batch(40)
-    source.fill(batch, 3, 7 * 4 + 1, 4)
-    for i in range(40):
-        iteration, lane = divmod(7 * 4 + 1 + i, 4)
-        deal = naive_deal(game, 3, iteration, lane)
-        strengths = [showdown_strength(game, hand, deal.board) for hand in deal.hands]
-        assert batch.outcomes[i] - 1 == np.sign(strengths[1] - strengths[0])
-        for q in (0, 1):
-            for r in range(game.num_rounds):
-                board = deal.board[: game.num_board_cards_by(r)]
-                number, cell = find_cell(tree, q, r, deal.hands[q], board)
-                first, rows = tree.layout.begin[q, number] + cell, tree.layout.rows[q, number]
-                assert batch.by_round()[i, q, r].tolist() == [first, rows, 0, rows]
-
-
-@pytest.mark.parametrize(("name", "most"), [("kuhn", 6), ("leduc", 120)])
-def test_every_deal_is_as_likely_as_any_other(name: str, most: int) -> None:
-    game = errai.load_game(name)
-    assert isinstance(game, PokerRules)
-    number = 200 if WITHOUT_JIT else 1000
-    keys = np.empty(number * most, dtype=np.uint64)
-    cards = np.empty((number * most, 2 + sum(game.num_board_cards)), dtype=np.uint8)
-    _deals.deal_cards(1, 2, 2, np.array(game.deck.cards, dtype=np.uint8), keys, cards)
-    _, counts = np.unique(cards, axis=0, return_counts=True)
-    assert len(counts) == most
-    assert ((counts - number) ** 2 / number).sum() < most + 6 * math.sqrt(2 * most)
-
-
-def test_buckets_of_deals_are_looked_up_by_round_and_player() -> None:
-    """An abstraction of Leduc, asked deal by deal, gives what a table of all cells gives."""
-    # The first round has a bucket for each rank, so its rows are cells.
-    seen = errai.abstraction_from_function(
-        "leduc", lambda hand, board, r: int(hand[0] == board[0]) if board else "JQK".index(hand[0])
-    )
-    tree, pair = PublicTree.of(LEDUC), (seen, seen)
-    by_bucket = bucket_layout(tree.walk, Deals(LEDUC), pair)
-    assert by_bucket.bucketed.tolist() == [[False, True]] * 2
-    asked, found = BucketDeals(LEDUC, by_bucket, pair), CellDeals(tree.abstracted_by(seen))
-    first, second = asked.batch(60), found.batch(60)
-    asked.fill(first, 9, 2, 2)
-    found.fill(second, 9, 2, 2)
-    assert np.array_equal(first.rows, second.rows)
-    assert np.array_equal(first.outcomes, second.outcomes)
-    assert np.array_equal(first.keys, second.keys)
-
-
 # The twin
 
 
@@ -208,7 +148,7 @@ def test_tables_are_those_of_the_twin(name: str, layout: str, deals: int) -> Non
 @pytest.mark.parametrize("options", [{"regret_floor": -0.5}, {"prune_below": -1.0, "prune_probability": 0.5}])
 @pytest.mark.parametrize("deals", [1, 4])
 @pytest.mark.parametrize("name", ["cs", "external"])
-def test_floor_and_pruning_are_those_of_the_twin(name: str, deals: int, options: dict[str, float]) -> None:
+def test_floor_and_pruning_are_those_of_the_twin(name: str, deals: int, options: dict[str, Any]) -> None:
     verify_twin(game_tree(LEDUC), name, 12, deals=deals, **options)
 
 
@@ -273,7 +213,7 @@ def verify_twin(tree: PublicTree, name: str, iterations: int, pay: Any = None, *
 )
 @pytest.mark.skipif(WITHOUT_JIT, reason="no kernel of sampling is called")
 def test_mean_gains_are_those_of_the_whole_walk(
-    game: PokerRules, layout: str, name: str, options: dict[str, float]
+    game: PokerRules, layout: str, name: str, options: dict[str, Any]
 ) -> None:
     """Over all deals and all choices, each with its chance. The twin walks; the kernel walks as the twin."""
     tree = game_tree(game, leduc_maps(layout) if game is LEDUC else ({}, {}))
@@ -327,7 +267,8 @@ def verify_means(
     hole, size = rules.num_hole_cards, rules.deck.size
     assert any(any(mean) for mean in means.values())
     for infoset in seen.infosets():
-        who, text, (board, row) = infoset  # type: ignore[misc]
+        who, text, place = infoset
+        board, row = cast(tuple[int, int], place)
         if who != player:
             continue
         r = int(tree.betting.round[seen.nodes[text]])
@@ -399,7 +340,7 @@ def test_iterations_do_not_depend_on_how_they_are_batched(name: str, monkeypatch
 
 @pytest.mark.parametrize("options", [{}, {"regret_floor": -0.1}, {"prune_below": -0.5}])
 @pytest.mark.parametrize("name", ["cs", "external"])
-def test_any_number_of_threads_gathers_the_same_bits(name: str, options: dict[str, float]) -> None:
+def test_any_number_of_threads_gathers_the_same_bits(name: str, options: dict[str, Any]) -> None:
     tree = game_tree(LEDUC, leduc_maps("rank"))
     alone = make(tree, name, deals=23, **options)
     alone.run(5)
@@ -529,27 +470,6 @@ def test_bluff(name: str) -> None:
     )
 
 
-def test_dice_are_rolled_as_likely_as_they_fall() -> None:
-    game = errai.load_game("bluff-2-1")
-    assert isinstance(game, BluffRules)
-    tree = PublicTree.of_bluff(game, (2, 1))
-    source = DiceDeals(tree, (2, 1))
-    number = 500 if WITHOUT_JIT else 50_000
-    batch = source.batch(number)
-    source.fill(batch, 1, 0, 2)
-    first, second = (batch.by_round()[:, q, 0, _deals.FIRST] for q in (0, 1))
-    assert tree.weights is not None
-    for rolled, weights in zip((first, second), tree.weights, strict=True):
-        counts, expected = np.bincount(rolled, minlength=len(weights)), weights / weights.sum() * number
-        assert ((counts - expected) ** 2 / expected).sum() < len(weights) + 6 * math.sqrt(2 * len(weights))
-    for i in range(20):
-        dice = [*rolls(2)[first[i]], *rolls(1)[second[i]]]
-        for bid in range(batch.by_outcome().shape[1]):
-            matching = sum(die in (bid % 6, STAR) for die in dice)
-            holds = matching >= bid // 6 + 1
-            assert batch.by_outcome()[i, bid] == (_deals.FIRST_WINS if holds else _deals.SECOND_WINS)
-
-
 # Games whose hands do not fit into memory
 
 
@@ -582,18 +502,6 @@ def test_tables_of_buckets_alone_are_those_with_all_cells(name: str) -> None:
         without.strategy()
     without.measurer = lambda solver, current: with_cells.measure(current).exploitability
     assert without.measure().exploitability == with_cells.measure().exploitability
-
-
-def test_shards_of_buckets_cover_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    abstraction = leduc_by_function()
-    layout = bucket_layout(PublicTree.of(LEDUC).walk, Deals(LEDUC), (abstraction, abstraction))
-    monkeypatch.setattr(buckets_module, "SHARD_SLOTS", 10)
-    for player, begin in enumerate(layout.shard_begin):
-        assert begin[0] == 0
-        assert begin[-1] == layout.num_slots[player]
-        assert (np.diff(begin) > 0).all()
-        assert np.diff(begin).max() <= 10
-        assert set(layout.begin[player]) <= set(begin.tolist())
 
 
 @pytest.mark.slow

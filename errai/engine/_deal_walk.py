@@ -103,8 +103,9 @@ def walk_deals(
     position,  # INOUT int64[2]  the next deal of the batch to walk, and the length of the journal
     last,  # IN   int64  one past the last deal to walk
     num_deals,  # IN   int64  of a player in an iteration
-    gathers,  # IN   bool  whether gains go to the journal, or to the tables at once
-    applies,  # IN   bool  whether the journal is applied, and begun anew, after a player's last deal
+    chance,  # IN   None or bool  given for chance sampling
+    outcome_alone,  # IN   None or bool  given for outcome sampling; neither for external sampling
+    extras,  # IN   None or Extras  given where there is a journal, or pruning
     weights,  # IN   float64[I, 2]  of regrets and of averages in each iteration
     tree,  # IN   DealArrays
     batch,  # IN   DealBatch  [iteration][player][deal]
@@ -123,21 +124,32 @@ def walk_deals(
     Arrays have one axis and are named one by one, and nothing here is a function of its own: a view, an array
     that is chosen by an index, or a call with arrays takes longer than what is done with them.
     """
-    one = U(1)
+    one, two = U(1), U(2)
     regret_0, regret_1, average_0, average_1 = regret[0], regret[1], average[0], average[1]
     nodes, payoffs, rows, outcomes, keys = tree.nodes, tree.payoffs, batch.rows, batch.outcomes, batch.keys
     row_width, outcome_width = U(len(rows)) // U(len(keys)), U(len(outcomes)) // U(len(keys))
     num_payoffs, room = U(len(payoffs)) // U(2), U(tree.room)
     node_width, frame_width, width = U(NODE_WIDTH), U(FRAME_WIDTH), U(NUM_FLOATS) + U(3) * room
     number = regret_0.dtype.type
-    sampling, floor = settings.sampling, number(settings.regret_floor)
-    prunes = settings.prune_below > -np.inf
+    floor, exploration = number(settings.regret_floor), settings.exploration
+    # What is None is known when this is compiled, so each variant has machine code of its own.
+    is_chance, is_outcome, gathers, applies, prunes = False, False, False, False, False
+    prune_below, prune_probability = 0.0, 0.0
+    if chance is not None:
+        is_chance = True
+    if outcome_alone is not None:
+        is_outcome = True
+    if extras is not None:
+        gathers, applies, prunes = extras.gathers, extras.applies, extras.prunes
+        prune_below, prune_probability = settings.prune_below, settings.prune_probability
     visits = 0
     length = position[1]
+    # Counted on from deal to deal: divisions take as long as some decisions.
+    lane = position[0] % num_deals
+    player = position[0] // num_deals % 2
+    i = position[0] // (2 * num_deals)
     for deal in range(position[0], last):
-        player = deal // num_deals % 2
-        regret_weight = weights[deal // (2 * num_deals), 0]
-        average_weight = weights[deal // (2 * num_deals), 1]
+        regret_weight, average_weight = weights[i, 0], weights[i, 1]
         key = keys[deal]
         row_begin, outcome_begin = U(deal) * row_width, U(deal) * outcome_width
         payoff_begin = U(player) * num_payoffs
@@ -146,8 +158,8 @@ def walk_deals(
         often = 1.0
         if prunes:
             often = 0.0
-            if draw_unit(key, counter) >= settings.prune_probability:
-                often = 1.0 / (1.0 - settings.prune_probability)
+            if draw_unit(key, counter) >= prune_probability:
+                often = 1.0 / (1.0 - prune_probability)
             counter += one
         depth, node = U(0), U(0)
         weight, reach, value = 1.0, 1.0, 0.0
@@ -181,21 +193,55 @@ def walk_deals(
                 is_own = who == player
                 here = depth * width
                 played = here + U(NUM_FLOATS)
-                # Regret matching: in proportion to positive regrets, or all alike where there is none.
+                # Regret matching: in proportion to positive regrets, or all alike where there is none. Two or
+                # three actions, the rule in limit games, go without loops, whose ends nobody can foresee; of
+                # two, the third is the first once more, and counts nothing.
+                is_short = num_actions == 2 or num_actions == 3
+                is_third = num_actions == 3
+                third = place + stride + stride if is_third else place
                 total = 0.0
-                for a in range(num_actions):
-                    k = place + a * stride
-                    x = np.float64(regret_0[k] if who == 0 else regret_1[k])
+                if is_short:
+                    if who == 0:
+                        x = np.float64(regret_0[place])
+                        y = np.float64(regret_0[place + stride])
+                        z = np.float64(regret_0[third])
+                    else:
+                        x = np.float64(regret_1[place])
+                        y = np.float64(regret_1[place + stride])
+                        z = np.float64(regret_1[third])
                     x = x if x > 0.0 else 0.0
-                    floats[played + a] = x
-                    total += x
-                has_positive = total > 0.0
-                factor = 1.0 / (total if has_positive else np.float64(num_actions))
-                for a in range(num_actions):
-                    floats[played + a] = floats[played + a] * factor if has_positive else factor
-                if not is_own and sampling != CHANCE_SAMPLING:
+                    y = y if y > 0.0 else 0.0
+                    z = z if is_third and z > 0.0 else 0.0
+                    total = x + y + z
+                    has_positive = total > 0.0
+                    factor = 1.0 / (total if has_positive else np.float64(num_actions))
+                    floats[played] = x * factor if has_positive else factor
+                    floats[played + one] = y * factor if has_positive else factor
+                    floats[played + two] = z * factor if has_positive or not is_third else factor
+                else:
+                    for a in range(num_actions):
+                        k = place + a * stride
+                        x = np.float64(regret_0[k] if who == 0 else regret_1[k])
+                        x = x if x > 0.0 else 0.0
+                        floats[played + a] = x
+                        total += x
+                    has_positive = total > 0.0
+                    factor = 1.0 / (total if has_positive else np.float64(num_actions))
+                    for a in range(num_actions):
+                        floats[played + a] = floats[played + a] * factor if has_positive else factor
+                if not is_own and not is_chance:
                     counts = weight * average_weight
-                    if counts != 0.0:
+                    if is_short and not gathers:
+                        x, y, z = floats[played], floats[played + one], floats[played + two]
+                        if who == 0:
+                            average_0[place] += number(counts * x)
+                            average_0[place + stride] += number(counts * y)
+                            average_0[third] += number(counts * z)
+                        else:
+                            average_1[place] += number(counts * x)
+                            average_1[place + stride] += number(counts * y)
+                            average_1[third] += number(counts * z)
+                    elif counts != 0.0:
                         if gathers and length + np.int64(num_actions) > len(slots):
                             return visits
                         for a in range(num_actions):
@@ -209,10 +255,16 @@ def walk_deals(
                                 average_1[k] += number(gain)
                     drawn = draw_unit(key, counter)
                     counter += one
-                    a, last = U(0), num_actions - one
-                    while a < last and drawn >= floats[played + a]:
-                        drawn -= floats[played + a]
-                        a += one
+                    a = U(0)
+                    if is_short:
+                        x = floats[played]
+                        a += one if drawn >= x else U(0)
+                        a += one if is_third and drawn >= x + floats[played + one] else U(0)
+                    else:
+                        so_far = 0.0
+                        for b in range(num_actions - one):
+                            so_far += floats[played + b]
+                            a += one if drawn >= so_far else U(0)
                     # Rounding may leave a rest for an action that is never played.
                     while floats[played + a] == 0.0:
                         a -= one
@@ -230,16 +282,16 @@ def walk_deals(
                 frames[frame + U(FRAME_OWN)] = 1 if is_own else 0
                 depth += one
                 a = U(0)
-                if sampling == OUTCOME:
-                    even = settings.exploration / np.float64(num_actions)
+                if is_outcome:
+                    even = exploration / np.float64(num_actions)
                     drawn = draw_unit(key, counter)
                     counter += one
                     last = num_actions - one
-                    chance = even + (1.0 - settings.exploration) * floats[played]
+                    chance = even + (1.0 - exploration) * floats[played]
                     while a < last and drawn >= chance:
                         drawn -= chance
                         a += one
-                        chance = even + (1.0 - settings.exploration) * floats[played + a]
+                        chance = even + (1.0 - exploration) * floats[played + a]
                     floats[here + U(ACTION_CHANCE)] = chance
                     for b in range(num_actions):
                         floats[played + room + b] = 0.0
@@ -250,7 +302,7 @@ def walk_deals(
                         for b in range(num_actions):
                             k = place + b * stride
                             x = np.float64(regret_0[k] if player == 0 else regret_1[k])
-                            is_low = has_positive and x < settings.prune_below
+                            is_low = has_positive and x < prune_below
                             floats[counted + b] = often if is_low else 1.0
                         while floats[counted + a] == 0.0:
                             a += one  # some regret is positive
@@ -270,22 +322,33 @@ def walk_deals(
                 counted = values + room
                 a, num_actions = U(frames[frame + U(FRAME_ACTION)]), U(frames[frame + U(FRAME_ACTIONS)])
                 is_own = frames[frame + U(FRAME_OWN)] == 1
-                if sampling == OUTCOME:
+                if is_outcome:
                     value /= floats[here + U(ACTION_CHANCE)]
                     floats[values + a] = value
                     value *= floats[played + a]
                 else:
-                    floats[values + a] = value
-                    value = floats[here + U(VALUE)] + floats[played + a] * value
-                    a += one
-                    if prunes and is_own:
-                        while a < num_actions and floats[counted + a] == 0.0:
-                            floats[values + a] = value  # it gains nothing
-                            a += one
-                    if a < num_actions:
-                        floats[here + U(VALUE)] = value
+                    child = U(frames[frame + U(FRAME_CHILD)])
+                    mean = floats[here + U(VALUE)]
+                    while True:
+                        floats[values + a] = value
+                        mean += floats[played + a] * value
+                        a += one
+                        if prunes and is_own:
+                            while a < num_actions and floats[counted + a] == 0.0:
+                                floats[values + a] = 0.0
+                                a += one
+                        if a == num_actions:
+                            break
+                        node = child + a
+                        at = node * node_width
+                        goes_down = nodes[at + U(KIND)] <= CHANCE
+                        if goes_down:
+                            break
+                        outcome = U(outcomes[outcome_begin + U(nodes[at + U(CHILD)])])
+                        value = payoffs[payoff_begin + U(nodes[at + U(SLOT)]) + outcome]
+                    if goes_down:
+                        floats[here + U(VALUE)] = mean
                         frames[frame + U(FRAME_ACTION)] = np.int64(a)
-                        node = U(frames[frame + U(FRAME_CHILD)]) + a
                         weight, reach = floats[here + U(WEIGHT)], floats[here + U(REACH)]
                         often = floats[here + U(OFTEN)]
                         if is_own:
@@ -295,8 +358,8 @@ def walk_deals(
                                 often = often if floats[counted + a] == 1.0 else 1.0
                         else:
                             weight *= floats[played + a]
-                        goes_down = True
                         continue
+                    value = mean
                 depth -= one
                 if not is_own:
                     continue
@@ -304,7 +367,26 @@ def walk_deals(
                 if gathers and length + 2 * np.int64(num_actions) > len(slots):
                     return visits
                 counts = floats[here + U(WEIGHT)] * regret_weight
-                if counts != 0.0:
+                if (num_actions == 2 or num_actions == 3) and not gathers and not prunes:
+                    third = place + stride + stride if num_actions == 3 else place
+                    x = number(counts * (floats[values] - value))
+                    y = number(counts * (floats[values + one] - value))
+                    z = number(counts * (floats[values + two] - value) if num_actions == 3 else 0.0)
+                    if player == 0:
+                        new = regret_0[place] + x
+                        regret_0[place] = floor if new < floor else new  # unlike max, it keeps what is none
+                        new = regret_0[place + stride] + y
+                        regret_0[place + stride] = floor if new < floor else new
+                        new = regret_0[third] + z
+                        regret_0[third] = floor if new < floor else new
+                    else:
+                        new = regret_1[place] + x
+                        regret_1[place] = floor if new < floor else new
+                        new = regret_1[place + stride] + y
+                        regret_1[place + stride] = floor if new < floor else new
+                        new = regret_1[third] + z
+                        regret_1[third] = floor if new < floor else new
+                elif counts != 0.0:
                     for b in range(num_actions):
                         gain, k = counts * (floats[values + b] - value), place + b * stride
                         if prunes:
@@ -314,12 +396,12 @@ def walk_deals(
                             length += 1
                         elif player == 0:
                             new = regret_0[k] + number(gain)
-                            regret_0[k] = floor if new < floor else new  # unlike max, it keeps what is none
+                            regret_0[k] = floor if new < floor else new
                         else:
                             new = regret_1[k] + number(gain)
                             regret_1[k] = floor if new < floor else new
                 counts = floats[here + U(REACH)] * average_weight
-                if sampling == CHANCE_SAMPLING and counts != 0.0:
+                if is_chance and counts != 0.0:
                     for b in range(num_actions):
                         gain, k = counts * floats[played + b], place + b * stride
                         if gathers:
@@ -331,10 +413,15 @@ def walk_deals(
                             average_1[k] += number(gain)
             is_walked = not goes_down
         position[0], position[1] = deal + 1, length
-        if applies and (deal + 1) % num_deals == 0:
-            averaged = player if sampling == CHANCE_SAMPLING else 1 - player
-            add_journal(slots, gains, length, regret[player], average[averaged])
-            raise_to_floor(slots, length, settings.regret_floor, regret[player])
-            length = 0
-            position[1] = 0
+        lane += 1
+        if lane == num_deals:
+            if applies:
+                averaged = player if is_chance else 1 - player
+                add_journal(slots, gains, length, regret[player], average[averaged])
+                raise_to_floor(slots, length, settings.regret_floor, regret[player])
+                length = 0
+                position[1] = 0
+            lane = 0
+            i += player
+            player = 1 - player
     return visits

@@ -34,24 +34,31 @@ def deal_cards(
     seed,  # IN   int64
     first_deal,  # IN   int64  counted through all iterations
     num_lanes,  # IN   int64  deals of an iteration
-    deck,  # IN   uint8[D]
+    deck,  # INOUT uint8[D]  shuffled, and put in order again
     keys,  # OUT  uint64[N]  of the deals, iteration by iteration
     cards,  # OUT  uint8[N, K]  dealt without replacement
 ):
-    """Draw the cards of each deal."""
-    size, one = U(len(deck)), U(1)
-    for i in range(len(keys)):
-        key = stream_key(seed, (first_deal + i) // num_lanes, (first_deal + i) % num_lanes)
+    """Draw the cards of each deal: card k changes places with one of those that are left, which is dealt."""
+    num_cards, size = U(cards.shape[1]), U(len(deck))
+    iteration, lane = first_deal // num_lanes, first_deal % num_lanes
+    for i in range(U(len(keys))):
+        key = stream_key(seed, iteration, lane)
         keys[i] = key
-        seen, counter = U(0), U(0)
-        for k in range(cards.shape[1]):
-            place = draw_below(key, counter, size)
-            counter += one
-            while (seen >> place) & one:
-                place = draw_below(key, counter, size)
-                counter += one
-            seen |= one << place
-            cards[i, k] = deck[place]
+        lane += 1
+        if lane == num_lanes:
+            iteration, lane = iteration + 1, 0
+        for k in range(num_cards):
+            other = k + draw_below(key, k, size - k)
+            card = deck[other]
+            deck[other] = deck[k]
+            deck[k] = card
+            cards[i, k] = card
+        for k in range(num_cards):  # undone from the last to the first
+            last = num_cards - U(1) - k
+            other = last + draw_below(key, last, size - last)
+            card = deck[other]
+            deck[other] = deck[last]
+            deck[last] = card
 
 
 @kernel(inline=True)
@@ -137,37 +144,49 @@ def place_deals(
 ):
     """Find the row of each player in each round, and who wins."""
     num_rounds = out.shape[2]
+    # Taken out of the tuple once: that costs more than reading them.
+    place, binomial, num_sets, board_begin = (
+        finder.place,
+        finder.binomial,
+        finder.num_sets,
+        finder.board_begin,
+    )
+    canonical, renamings, renamed = finder.board, finder.renaming, finder.renamed
+    number_begin, round_board, cell_begin = finder.number_begin, finder.round_board, finder.cell_begin
+    cell_of, cell_table, num_hands, order = finder.cell, finder.cell_table, finder.num_hands, finder.order
+    bucket_0, bucket_1 = bucket[0], bucket[1]
     cell = np.int64(0)
     other = np.int64(0)
     for i in range(len(cards)):
         number = np.int64(0)
         for r in range(num_rounds):
-            number = extend_number(
-                number,
-                cards,
-                i,
-                2 * num_hole + finder.board_begin[r],
-                2 * num_hole + finder.board_begin[r + 1],
-                finder.place,
-                finder.binomial,
-                finder.num_sets[r],
-            )
-            where = finder.number_begin[r] + number
-            index, renaming = np.int64(finder.board[where]), np.int64(finder.renaming[where])
-            board = finder.round_board[r] + index
-            first_cell = finder.cell_begin[board]
+            # As `extend_number` says.
+            begin_card, end_card = 2 * num_hole + board_begin[r], 2 * num_hole + board_begin[r + 1]
+            index = np.int64(0)
+            for k in range(begin_card, end_card):
+                smaller = 1
+                for earlier in range(begin_card, end_card):
+                    smaller += 1 if place[cards[i, earlier]] < place[cards[i, k]] else 0
+                index += binomial[place[cards[i, k]], smaller]
+            number = number * num_sets[r] + index
+            where = number_begin[r] + number
+            index, renaming = np.int64(canonical[where]), np.int64(renamings[where])
+            board = round_board[r] + index
+            first_cell = cell_begin[board]
             for q in range(2):
                 hole = q * num_hole
                 second = np.int64(-1)
                 if num_hole > 1:
-                    second = np.int64(finder.renamed[renaming, cards[i, hole + 1]])
-                hand = hand_number(np.int64(finder.renamed[renaming, cards[i, hole]]), second)
-                cell = np.int64(finder.cell[finder.cell_table[r] + index * finder.num_hands + hand])
+                    second = np.int64(renamed[renaming, cards[i, hole + 1]])
+                hand = hand_number(np.int64(renamed[renaming, cards[i, hole]]), second)
+                cell = np.int64(cell_of[cell_table[r] + index * num_hands + hand])
                 if q == 0:
                     other = cell
                 if bucketed[q, r]:
                     out[i, q, r, FIRST] = begin[q, board]
-                    out[i, q, r, TIMES] = bucket[q][first_cell + cell]
+                    out[i, q, r, TIMES] = (
+                        bucket_0[first_cell + cell] if q == 0 else bucket_1[first_cell + cell]
+                    )
                     out[i, q, r, STRIDE] = 1
                 else:
                     out[i, q, r, FIRST] = begin[q, board] + cell
@@ -176,9 +195,9 @@ def place_deals(
                 out[i, q, r, ROWS] = rows[q, board]
             if r == num_rounds - 1:
                 # Both players' cells are the same, sorted by strength.
-                if cell < finder.order[first_cell + other, BELOW]:
+                if cell < order[first_cell + other, BELOW]:
                     outcomes[i, 0] = FIRST_WINS
-                elif cell < finder.order[first_cell + other, UP_TO]:
+                elif cell < order[first_cell + other, UP_TO]:
                     outcomes[i, 0] = TIE
                 else:
                     outcomes[i, 0] = SECOND_WINS

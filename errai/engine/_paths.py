@@ -26,6 +26,9 @@ U = np.uint64
 ALL_HANDS, OPPONENT_HAND, OWN_HAND = 0, 1, 2
 """Which private hand is sampled besides the boards: none (PCS), the opponent's (OPCS), the own (SPCS)."""
 
+BOARDS, HAND = 0, 1
+"""Streams of an iteration: of its boards, and of the hand with which each player learns."""
+
 NOTHING = -1
 """In place of a cell: the boards have hit every hand that was left."""
 
@@ -55,7 +58,7 @@ def sample_boards(
 
 @kernel()
 def sample_hand(
-    key,  # IN   uint64  of a stream; numbers R to 2 R - 1 are drawn
+    key,  # IN   uint64  of a stream; numbers 0 to R - 1 are drawn
     player,  # IN   int64  whose hand
     boards,  # IN   int64[R]
     cell_begin,  # IN   int64[2, B + 1]
@@ -75,7 +78,7 @@ def sample_hand(
         held[r], chance[r] = NOTHING, 1.0
         if total == 0:
             continue
-        left = np.int64(draw_below(key, U(num_rounds + r), U(total)))
+        left = np.int64(draw_below(key, U(r), U(total)))
         for c in range(first, last):
             if r == 0 or parent[c] == held[r - 1]:
                 left -= np.int64(counts[c, 2])
@@ -177,11 +180,12 @@ def learn_paths(
     buffers,  # INOUT Buffers
     out,  # OUT  [player] float[...]  values of root cells
 ):
-    """Do iterations: for each player sample a path, and learn on it."""
+    """Do iterations: sample a path, and let each player learn on it, perhaps with a hand of its own."""
     for i in range(len(steps)):
+        key = stream_key(seed, first_iteration + i, BOARDS)
+        sample_boards(key, full.round_board, full.follow, full.before, boards)
         for player in range(2):
-            key = stream_key(seed, first_iteration + i, player)
-            sample_boards(key, full.round_board, full.follow, full.before, boards)
+            key = stream_key(seed, first_iteration + i, HAND + player)
             if sampled != ALL_HANDS:
                 holder = player if sampled == OWN_HAND else 1 - player
                 sample_hand(key, holder, boards, full.cell_begin, full.parent, cells.counts, held, chance)

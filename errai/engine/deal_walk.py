@@ -44,6 +44,20 @@ class Settings(NamedTuple):
     prune_probability: float
 
 
+class Extras(NamedTuple):
+    """What the plainest walks do without.
+
+    Attributes:
+        gathers: whether gains go to a journal, or to the tables at once.
+        applies: whether the journal is applied, and begun anew, after a player's last deal.
+        prunes: whether actions of low regret are left out now and then.
+    """
+
+    gathers: bool
+    applies: bool
+    prunes: bool
+
+
 class DealArrays(NamedTuple):
     """What the kernel knows of the betting.
 
@@ -54,7 +68,7 @@ class DealArrays(NamedTuple):
         payoffs: float64[2 * L * 3] what each player gets at a leaf if the first player wins, at a tie, and if
             the second wins; the same three times after a fold. At a challenge: if the bid holds, unused, and
             if it does not.
-        room: most actions of a decision.
+        room: most actions of a decision, and at least 3.
     """
 
     nodes: npt.NDArray[np.int32]
@@ -108,7 +122,7 @@ def deal_tree(betting: BettingTree, walk: WalkTree) -> DealTree:
         payoffs[q, leaf_of[plan.leaves[first:last, 2]]] = plan.leaf_chips[first:last, 1:2]
     depth = np.empty(betting.num_nodes, dtype=np.int32)
     max_depth = kernels.count_depth(betting.parent, kind, depth)
-    arrays = DealArrays(nodes.ravel(), payoffs.ravel(), int(betting.num_children.max()))
+    arrays = DealArrays(nodes.ravel(), payoffs.ravel(), max(3, int(betting.num_children.max())))
     return DealTree(arrays, int(max_depth))
 
 
@@ -194,14 +208,18 @@ class DealWalk:
         averages: tuple[Floats, Floats],
     ) -> None:
         """Call the kernel until all deals are walked, with a longer journal where it must be."""
+        sampling = self.settings.sampling
+        prunes = self.settings.prune_below > -np.inf
+        extras = Extras(gathers, gathers and applies, prunes) if gathers or prunes else None
         while True:
             self.visits += kernels.walk_deals(
                 self.settings,
                 position,
                 last,
                 num_deals,
-                gathers,
-                gathers and applies,
+                True if sampling == CHANCE_SAMPLING else None,
+                True if sampling == OUTCOME else None,
+                extras,
                 weights,
                 self.tree.arrays,
                 batch,

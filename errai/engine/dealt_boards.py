@@ -47,10 +47,10 @@ class DealtBoards:
             for r in range(rules.num_rounds)
         ]
 
-    def sample(self, seed: int, iteration: int, player: int, num_rounds: int) -> npt.NDArray[np.int64]:
-        """Return the boards on which a player learns in an iteration, through all rounds: int64[rounds]."""
+    def sample(self, seed: int, iteration: int, lane: int, num_rounds: int) -> npt.NDArray[np.int64]:
+        """Return boards of an iteration, numbered through all rounds: int64[rounds]."""
         path = np.zeros(num_rounds, dtype=np.int64)
-        key = np.uint64(stream_key(seed, iteration, player))
+        key = np.uint64(stream_key(seed, iteration, lane))
         kernels.sample_boards(key, self.links.round_board, self.follow, self._before, path)
         return path
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine import _paths as kernels
 from errai.engine.dealt_boards import DealtBoards, layout_at
 from errai.engine.paths import ALL_HANDS, PathWalker, SharedCut, Steps
 from errai.engine.plan import Plan
@@ -116,17 +117,18 @@ class DealtPaths:
         arrays = plan.bucketed_arrays if layout.bucketed.any() else plan.arrays
         return PathWalker(plan, layout, arrays, self._root, self._sampled, self._buffers[0])
 
-    def sample(self, seed: int, iteration: int, player: int) -> npt.NDArray[np.int64]:
-        """Return the boards on which a player learns in an iteration, through all rounds: int64[R]."""
-        return self._boards.sample(seed, iteration, player, len(self._walk.plan.round_entry) - 1)
+    def sample(self, seed: int, iteration: int) -> npt.NDArray[np.int64]:
+        """Return the boards of an iteration, numbered through all rounds: int64[R]."""
+        return self._boards.sample(seed, iteration, kernels.BOARDS, len(self._walk.plan.round_entry) - 1)
 
     def learn(self, seed: int, steps: Steps, regrets: Pair, averages: Pair) -> None:
         """Do iterations; what is played are the regrets."""
         for i, weight in enumerate(steps.weights.tolist()):
+            iteration = steps.first + i
+            walker = self.walker(self.sample(seed, iteration))
+            tables = walker.bind(regrets, averages)
             for player in (0, 1):
-                walker = self.walker(self.sample(seed, steps.first + i, player))
-                tables = walker.bind(regrets, averages)
-                path, step = walker.sample(seed, steps.first + i, player), steps.factors[i, player]
+                path, step = walker.sample(seed, iteration, player), steps.factors[i, player]
                 walker.walk_path(player, path, tables, step, weight, self._shared)
 
     def close(self) -> None:

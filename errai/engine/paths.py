@@ -1,14 +1,17 @@
 """Sampled boards: a walk of one path of public boards, weighted so that values and gains stay unbiased.
 
 Public chance sampling (Johanson, Bard, Lanctot, Gibson and Bowling 2012; chapter 3 of Johanson's thesis). An
-iteration goes, for each player in turn:
+iteration goes:
 
 1. Boards are dealt round by round, whoever holds what: a board is as likely as deals lead to it. A deal
    counts as often as the boards that might have been dealt instead: a CHANCE node's worth is unbiased.
-2. In the opponent-public and self-public variants one hand of the opponent, or of the learner, is chosen
-   as well: round by round a cell of those that its last cell may have become, as often as it has
-   hands. Hands that the board's symmetry makes alike are one here.
+2. Each player learns on that path, the first one first. In the opponent-public and self-public variants one
+   hand of the opponent, or of the learner, is chosen as well: round by round a cell of those that its last
+   cell may have become, as often as it has hands. Hands that the board's symmetry makes alike are one here.
 3. The path is walked with vectors, and the learner learns (`_paths.py`).
+
+The thesis deals boards of its own to each player. With one path for both, each answers the other where the
+other has just learnt, and [2-1] hold'em is solved in half the time (`benchmarks/bench_public_sampling.py`).
 
 What a table gains is the full walk's gain divided by the chance of visiting a row; in rows that belong to one
 board (lossless rounds) it is not divided, because a factor of all regrets of an information set changes
@@ -299,9 +302,10 @@ class PathWalker:
     def sample(self, seed: int, iteration: int, player: int) -> Path:
         """Return what is sampled for a player in an iteration."""
         path, full = Path.empty(len(self._path.boards)), self.full
-        key = np.uint64(stream_key(seed, iteration, player))
+        key = np.uint64(stream_key(seed, iteration, kernels.BOARDS))
         kernels.sample_boards(key, full.round_board, full.follow, full.before, path.boards)
         if self.sampled != ALL_HANDS:
+            key = np.uint64(stream_key(seed, iteration, kernels.HAND + player))
             holder = player if self.sampled == OWN_HAND else 1 - player
             counts = self._cells.counts
             kernels.sample_hand(key, holder, path.boards, full.cell_begin, full.parent, counts, *path[1:])

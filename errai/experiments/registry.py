@@ -16,7 +16,11 @@ FIGURES = {
     "cepheus-figure-2b": "cepheus_figure_2b",
     "sampled-exploitability": "sampled_exploitability",
     "sampled-exploitability-3-1": "sampled_exploitability_3_1",
+    "thesis-figure-3.2": "thesis_figure_3_2",
+    "thesis-figure-3.5": "thesis_figure_3_5",
+    "thesis-figure-3.6": "thesis_figure_3_6",
     "thesis-figure-4.1": "thesis_figure_4_1",
+    "thesis-figure-4.3": "thesis_figure_4_3",
     "thesis-figure-4.4": "thesis_figure_4_4",
     "thesis-figure-4.5": "thesis_figure_4_5",
 }

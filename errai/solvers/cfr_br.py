@@ -15,7 +15,7 @@ the thesis plays either.
 """
 
 import time
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +26,16 @@ from errai.engine.paths import Steps
 from errai.engine.public_tree import PublicTree
 from errai.engine.root import Root
 from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, SubgameSource
+from errai.engine.section import NUM_FACTORS
 from errai.engine.traversal import Traversal
 from errai.errors import UsageError, verify_whole
+from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 from errai.games.rounds import round_of_game
+from errai.games.rules import PokerRules
 from errai.memory import verify_memory
 from errai.response.exploitability import measure_exploitability
-from errai.solvers.solve import verified_steps, warm_up_walks
+from errai.solvers.solve import WARM_UP_GAME, verified_steps, warm_up_walks
 from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
 from errai.solvers.update_rules import ResponseRule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
@@ -157,7 +160,7 @@ class ResponseSolver(TableSolver):
         first = self.iteration + 1
         factors = verified_steps(self.rule, first, first + iterations)
         steps = Steps(first, factors, self.rule.gain_weights(first, first + iterations))
-        warm_up_walks(self.dtype.name)  # compiling is no part of solving
+        _warm_up_responses(self.dtype.name)  # compiling is no part of solving
         began = time.perf_counter()
 
         def learn(learner: int, _: int = 0) -> None:
@@ -213,6 +216,18 @@ class ResponseSolver(TableSolver):
             return self.tree.describe_slot(player, slot)
         shard = int(np.searchsorted(self.layout.shard_begin[player], slot, side="right")) - 1
         return round_of_game(self.tree.rules, shard)
+
+
+@lru_cache
+def _warm_up_responses(dtype: str) -> None:
+    """Have the kernels of CFR-BR compiled by learning in a small game, once a process."""
+    warm_up_walks(dtype)
+    game = load_game(WARM_UP_GAME)
+    assert isinstance(game, PokerRules)
+    tree = PublicTree.of(game)
+    walk = ResponseWalk(GameSubgames(tree.plan(dtype), tree.layout, 1), 0, 1, Root.of(tree.cells, dtype))
+    regrets, averages = (tree.layout.zeros(dtype)[0] for _ in range(2))
+    walk.learn(0, Steps(1, np.ones((1, 2, NUM_FACTORS)), np.ones(1)), regrets, averages)
 
 
 def verify_trunk(tree: PublicTree, trunk: int) -> None:

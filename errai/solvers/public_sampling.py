@@ -1,15 +1,17 @@
 """Public chance sampling: each iteration sees one path of public boards.
 
 Johanson, Bard, Lanctot, Gibson and Bowling, "Efficient Nash Equilibrium Approximation through Monte Carlo
-Counterfactual Regret Minimization", 2012; chapter 3 of Johanson's thesis, algorithm 1. Steps of an iteration,
-for each player in turn:
+Counterfactual Regret Minimization", 2012; chapter 3 of Johanson's thesis, algorithm 1. Steps of an iteration:
 
-1. Sample a path of boards; with `opcs` one hand of the opponent besides, with `spcs` one of the player's own.
-2. Walk it with vectors, and let the player learn by regret matching (`errai.engine.paths`).
+1. Sample a path of boards.
+2. For each player in turn, sample with `opcs` one hand of the opponent besides, with `spcs` one of the
+   player's own; walk the path with vectors, and let the player learn by regret matching
+   (`errai.engine.paths`).
 
-Deviations: hands that the board's symmetry makes alike count as one hand, and boards are dealt without
-looking at the sampled hand, so that now and then the boards hit it and teach nothing. A game without public
-chance, such as Bluff or Kuhn, has one path: `pcs` is then plain CFR, all of the tree in every iteration.
+Deviations: both players learn on the same boards; hands that the board's symmetry makes alike count as one
+hand; and boards are dealt without looking at the sampled hand, so that now and then they hit it and teach
+nothing. A game without public chance, such as Bluff or Kuhn, has one path: `pcs` is then plain CFR, all of
+the tree in every iteration.
 
 A game whose hands fit into memory is walked where they lie and measured like any other. One that does not fit
 needs an abstraction that was saved (`PublicSampledSolver.of_deals`): the hands of a path are made when it is

@@ -329,8 +329,16 @@ class SampledRule(UpdateRule):
 
         Iterations are first .. last - 1, counted from 1.
         """
-        averages = self.steps(first, last)[:, 0, AVERAGE_WEIGHT]
-        return np.stack([np.arange(first, last, dtype=np.float64) ** self.regret_power, averages], axis=1)
+        t = np.arange(first, last, dtype=np.float64)
+        after = t - self.delay
+        weights = np.ones((last - first, 2))
+        # Powers take as long as walks of small games, and mostly they are 0.
+        if self.regret_power != 0:
+            weights[:, 0] = t**self.regret_power
+        if self.average_power != 0:
+            weights[:, 1] = np.maximum(after, 0) ** self.average_power
+        weights[after <= 0, 1] = 0
+        return weights
 
     def discounts(self, iteration: int) -> tuple[float, float, float] | None:
         """Return factors of positive regrets, negative ones and averages after an iteration; None for 1."""

@@ -66,18 +66,19 @@ def naive_sample(
 ) -> tuple[list[int], list[int]]:
     """Draw the boards and the hand of `holder` on which a player learns in an iteration."""
     num_rounds = cells.num_rounds
-    key = streams.stream_key(seed, iteration, player)
+    key = streams.stream_key(seed, iteration, 0)
     boards: list[int] = []
     for r in range(num_rounds):
         x = streams.draw_unit(key, r)
         following = naive_following(cells.links, boards)
         up_to = [sum(chance for _, chance in following[: n + 1]) for n in range(len(following))]
         boards.append(next(board for (board, _), end in zip(following, up_to, strict=True) if x < end))
+    key = streams.stream_key(seed, iteration, 1 + player)
     held: list[int] = []
     for r in range(num_rounds):
         left = naive_become(cells, holder, boards, held)
         total = sum(hands for _, hands in left)
-        x = streams.draw_below(key, num_rounds + r, total)
+        x = streams.draw_below(key, r, total)
         chosen = NOTHING
         for cell, hands in left:
             if 0 <= x < hands:

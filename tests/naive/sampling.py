@@ -28,14 +28,13 @@ class Deal:
 
 
 def naive_deal(rules: PokerRules, seed: int, iteration: int, lane: int) -> Deal:
-    """Draw cards one after the other, and again where a card is gone."""
-    key, counter = streams.stream_key(seed, iteration, lane), 0
-    cards: list[int] = []
-    while len(cards) < 2 * rules.num_hole_cards + sum(rules.num_board_cards):
-        card = rules.deck.cards[streams.draw_below(key, counter, rules.deck.size)]
-        counter += 1
-        if card not in cards:
-            cards.append(card)
+    """Shuffle the first places of the deck."""
+    key, deck = streams.stream_key(seed, iteration, lane), list(rules.deck.cards)
+    num_cards = 2 * rules.num_hole_cards + sum(rules.num_board_cards)
+    for k in range(num_cards):
+        other = k + streams.draw_below(key, k, len(deck) - k)
+        deck[k], deck[other] = deck[other], deck[k]
+    cards = deck[:num_cards]
     n = rules.num_hole_cards
     return Deal((tuple(cards[:n]), tuple(cards[n : 2 * n])), tuple(cards[2 * n :]))
 
