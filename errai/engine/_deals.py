@@ -139,11 +139,11 @@ def place_deals(
     bucketed,  # IN   bool[2, R]
     begin,  # IN   int64[2, B]
     rows,  # IN   int64[2, B]
-    out,  # OUT  int64[N, 2, R, 4]
-    outcomes,  # OUT  int8[N, 1]
+    out,  # OUT  int64[N * 2 * R * 4]
+    outcomes,  # OUT  int8[N]
 ):
     """Find the row of each player in each round, and who wins."""
-    num_rounds = out.shape[2]
+    num_rounds = len(finder.num_sets)
     # Taken out of the tuple once: that costs more than reading them.
     place, binomial, num_sets, board_begin = (
         finder.place,
@@ -174,6 +174,7 @@ def place_deals(
             board = round_board[r] + index
             first_cell = cell_begin[board]
             for q in range(2):
+                at = U(((i * 2 + q) * num_rounds + r) * 4)
                 hole = q * num_hole
                 second = np.int64(-1)
                 if num_hole > 1:
@@ -183,24 +184,24 @@ def place_deals(
                 if q == 0:
                     other = cell
                 if bucketed[q, r]:
-                    out[i, q, r, FIRST] = begin[q, board]
-                    out[i, q, r, TIMES] = (
+                    out[at + U(FIRST)] = begin[q, board]
+                    out[at + U(TIMES)] = (
                         bucket_0[first_cell + cell] if q == 0 else bucket_1[first_cell + cell]
                     )
-                    out[i, q, r, STRIDE] = 1
+                    out[at + U(STRIDE)] = 1
                 else:
-                    out[i, q, r, FIRST] = begin[q, board] + cell
-                    out[i, q, r, TIMES] = 0
-                    out[i, q, r, STRIDE] = rows[q, board]
-                out[i, q, r, ROWS] = rows[q, board]
+                    out[at + U(FIRST)] = begin[q, board] + cell
+                    out[at + U(TIMES)] = 0
+                    out[at + U(STRIDE)] = rows[q, board]
+                out[at + U(ROWS)] = rows[q, board]
             if r == num_rounds - 1:
                 # Both players' cells are the same, sorted by strength.
                 if cell < order[first_cell + other, BELOW]:
-                    outcomes[i, 0] = FIRST_WINS
+                    outcomes[i] = FIRST_WINS
                 elif cell < order[first_cell + other, UP_TO]:
-                    outcomes[i, 0] = TIE
+                    outcomes[i] = TIE
                 else:
-                    outcomes[i, 0] = SECOND_WINS
+                    outcomes[i] = SECOND_WINS
 
 
 @kernel()

@@ -257,8 +257,8 @@ class CellDeals(_CardDeals):
             layout.bucketed,
             layout.begin,
             layout.rows,
-            batch.by_round(),
-            batch.by_outcome(),
+            batch.rows,
+            batch.outcomes,
         )
 
 
