@@ -35,6 +35,7 @@ def deal_cards(
     first_deal,  # IN   int64  counted through all iterations
     num_lanes,  # IN   int64  deals of an iteration
     deck,  # INOUT uint8[D]  shuffled, and put in order again
+    places,  # TMP  uint64[K]
     keys,  # OUT  uint64[N]  of the deals, iteration by iteration
     cards,  # OUT  uint8[N, K]  dealt without replacement
 ):
@@ -49,13 +50,14 @@ def deal_cards(
             iteration, lane = iteration + 1, 0
         for k in range(num_cards):
             other = k + draw_below(key, k, size - k)
+            places[k] = other
             card = deck[other]
             deck[other] = deck[k]
             deck[k] = card
             cards[i, k] = card
         for k in range(num_cards):  # undone from the last to the first
             last = num_cards - U(1) - k
-            other = last + draw_below(key, last, size - last)
+            other = places[last]
             card = deck[other]
             deck[other] = deck[last]
             deck[last] = card
