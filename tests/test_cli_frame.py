@@ -33,8 +33,13 @@ PARAMETERS = {
         *("game None", "--algorithm None", "--iterations None", "--until None", "--time None", *MENU),
         *("--abstraction None", "--against-full False", "--payoffs None", "--threads None"),
         *("--tables-in None", "--dtype None", "--alternating/--simultaneous None", "--delay 0"),
-        *("--discount None", "--out None", "--checkpoint-every None", "--measure-every None"),
-        *("--resume False", "--plot None", JSON, SEED),
+        *("--discount None", "--option None", "--trunk None", "--out None", "--checkpoint-every None"),
+        *("--measure-every None", "--resume False", "--plot None", JSON, SEED),
+    ],
+    "train": [
+        *("config None", "--preset None", "--out None", "--resume False", "--estimate False"),
+        *("--iterations None", "--until None", "--time None", "--threads None", "--tables-in None"),
+        *("--checkpoint-every None", "--plot None", JSON, "--seed None"),
     ],
     "exploit": [
         *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--threads None"),

@@ -20,6 +20,7 @@ from errai.response.bluff import bluff_exploitability
 from errai.response.results import Exploitability
 from errai.runs.abstracted import solve_abstracted_against_full
 from errai.runs.bluff import solve_bluff
+from errai.runs.evaluation import Evaluation
 from errai.runs.find_abstraction import find_abstractions
 from errai.runs.job import Job, Run
 from errai.solvers.linear_programme import ProgrammeSize
@@ -207,8 +208,9 @@ def test_where_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[tuple[object, ...]] = []
     progress: Any = SimpleNamespace(show=lambda *one: shown.append(one))
     job: Any = SimpleNamespace(solver=SimpleNamespace(iteration=12345, seconds=30.0))
-    for measurements, left in (([], None), (list(POINTS), 45.0), (list(POINTS), 0.0)):
-        forecast: Any = SimpleNamespace(measurements=measurements, seconds_left=lambda left=left: left)
+    last = Evaluation(POINTS[1].iteration, POINTS[1].seconds, POINTS[1].exploitability)
+    for known, left in ((None, None), (last, 45.0), (last, 0.0)):
+        forecast: Any = SimpleNamespace(last=known, seconds_left=lambda left=left: left)
         running._show(progress, forecast, job)
     assert shown == [
         ("iteration 12,345, 2.0 MiB", 30.0, None),
@@ -224,7 +226,7 @@ def test_a_run_is_shown_after_measurements_and_between_iterations(
     progress: Any = None
 
     def run(self: Job, report: Any, between: Any, every: float) -> Run:
-        report(POINTS[0])
+        report(Evaluation(POINTS[0].iteration, POINTS[0].seconds, POINTS[0].exploitability))
         seen.append(between())
         progress.signal_number = 15
         seen.append(between())
@@ -298,8 +300,9 @@ def test_bluff(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     def stand_in(*arguments: Any) -> Any:
-        seen.append(arguments[:-1])
-        arguments[-1](Measurement(4321, 1.0, Exploitability((0.25, 0.5), 1)))
+        *asked, report, seed = arguments
+        seen.append((*asked, seed))
+        report(Measurement(4321, 1.0, Exploitability((0.25, 0.5), 1)))
         return run
 
     shown: list[Any] = []
@@ -317,7 +320,7 @@ def test_bluff(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
         "best_response_values_chips": list(measured.best_response_values),
     }
     assert shown == [("iteration 4,321, exploitability 0.375000",)]
-    assert run_errai("solve", "bluff-1-1") == (
+    assert run_errai("solve", "bluff-1-1", "--seed", "5") == (
         0,
         "dice 2-1: the starter wins -0.250000 a game\n"
         "dice 1-1: the starter wins +0.333333 a game\n"
@@ -325,8 +328,8 @@ def test_bluff(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:
         "",
     )
     assert seen == [
-        (rules, rule, StopRule(3, 2.0, 9.0), 7),
-        (rules, configured_rule("cfr+", None, 0, None), StopRule.of(), None),
+        (rules, rule, StopRule(3, 2.0, 9.0), 7, 0),
+        (rules, configured_rule("cfr+", None, 0, None), StopRule.of(), None, 5),
     ]
 
 
