@@ -19,7 +19,7 @@ from errai.engine.public_tree import PublicTree
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
 from errai.games.rules import PokerRules
-from errai.solvers.make_solver import make_solver
+from errai.solvers.make import make_solver
 from errai.solvers.public_sampling import PublicSampledSolver
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
@@ -94,8 +94,7 @@ def limit_layout(tree: PublicTree, deals: Deals) -> BucketLayout:
     begin = np.cumsum(sizes, axis=1) - sizes
     ends = sizes.sum(axis=1)
     bucketed = np.array([[False, True, True, True]] * 2)
-    shards = np.column_stack([begin, ends])
-    return BucketLayout(begin, rows, bucketed, (int(ends[0]), int(ends[1])), (shards[0], shards[1]))
+    return BucketLayout(begin, rows, bucketed, (int(ends[0]), int(ends[1])))
 
 
 def runs_of_neighbours(cells: Cells) -> Buckets:
