@@ -343,6 +343,28 @@ def test_a_game_by_buckets_goes_on_to_the_same_bits(by_buckets: Path, tmp_path: 
     assert resumed.evaluations[-1].agents == straight.evaluations[-1].agents
 
 
+@pytest.mark.parametrize("name", ["cs", "outcome", "pcs", "opcs", "spcs", "cfr-br"])
+def test_every_algorithm_that_samples_goes_by_buckets(by_buckets: Path, tmp_path: Path, name: str) -> None:
+    change = {"algorithm": {"name": name}, "stop": {"iterations": 6}, "evaluation": {"every": 3}}
+    straight = errai.train(RHODE_ISLAND | change)
+    errai.train(RHODE_ISLAND | change | {"stop": {"iterations": 4}}, tmp_path / "run")
+    resumed = errai.train(RHODE_ISLAND | change, tmp_path / "run", resume=True)
+    loaded = errai.load_strategy(tmp_path / "run", verify=True)
+    for mine, other in zip(tables_of(straight), tables_of(resumed), strict=True):
+        assert np.array_equal(mine, other)
+    for mine, other in zip(straight.strategy.tables, loaded.tables, strict=True):
+        assert np.array_equal(mine, other)
+        assert mine.any()
+
+
+def test_a_walk_of_all_hands_is_refused_where_they_do_not_fit(
+    by_buckets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_module, "available_memory", lambda: 10_000)
+    with pytest.raises(UsageError, match=r"abstraction\.name: the run needs .* of memory"):
+        errai.train(RHODE_ISLAND | {"algorithm": {"name": "cfr+"}})
+
+
 def test_a_run_by_buckets_without_its_abstraction_says_so(by_buckets: Path, tmp_path: Path) -> None:
     errai.train(RHODE_ISLAND | {"stop": {"iterations": 10}}, tmp_path / "run")
     planned = Training.find(RHODE_ISLAND).planned

@@ -22,6 +22,7 @@ from errai.runs.folder import RunFolder, Schedule, lock_run, solver_tables, veri
 from errai.runs.rule_section import ForeignRule, LinearProgramme
 from errai.runs.sections import CHECKPOINT_SECONDS, EvaluationSection, MachineSection
 from errai.solvers.make import make_solver
+from errai.solvers.sampled import SampledSolver
 from errai.solvers.solve import StopRule, run_looking
 from errai.solvers.table_solver import Measurement, TableSolver
 from errai.solvers.update_rules import UpdateRule
@@ -155,10 +156,9 @@ class Job:
 
     def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
         """Return the average strategy, or the current one; it changes with the tables."""
-        if self.saved is None:
-            return self.solver.strategy(current)
-        tables = self.solver.tables[self.solver.rule.source] if current else self.solver.averages
-        return BucketStrategy(self.solver.tree, self.saved, tables)
+        if self.saved is not None and isinstance(self.solver, SampledSolver):
+            return self.solver.bucket_strategy(self.saved, current)
+        return self.solver.strategy(current)
 
     def close(self) -> None:
         """Let another process write the folder; for a job that is not to run after all."""

@@ -48,14 +48,15 @@ def make_solver(
         pair = None if saved is None else (saved.abstraction, saved.abstraction)
         return SampledSolver(tree, rule, dtype, num_threads, tables_in, seed, abstractions=pair, dice=dice)
     if saved is not None:
-        if not goes_by_buckets(rule):
+        if not isinstance(rule, SampledBoardsRule):
             able = ", ".join(name for name, one in NAMED_RULES.items() if goes_by_buckets(one))
             raise UsageError(
                 f"'{rule.name}' needs all hands of '{tree.game.name}', which do not fit into memory: "
                 f"expected {able}"
             )
-        assert isinstance(rule, SampledBoardsRule)
         numbers = dtype if dtype is not None else np.float32
+        if isinstance(rule, ResponseRule):
+            return ResponseSolver.of_deals(tree, rule, saved, numbers, num_threads, seed, tables_in)
         return PublicSampledSolver.of_deals(tree, rule, saved, numbers, num_threads, seed, tables_in)
     if isinstance(rule, ResponseRule):
         return ResponseSolver(tree, rule, dtype, num_threads, seed, tables_in)
@@ -66,5 +67,4 @@ def make_solver(
 
 def goes_by_buckets(rule: UpdateRule) -> bool:
     """Return whether a rule can do without the cells of a game whose tables have buckets."""
-    is_sampled = isinstance(rule, SampledRule | SampledBoardsRule)
-    return is_sampled and not isinstance(rule, ResponseRule)
+    return isinstance(rule, SampledRule | SampledBoardsRule)
