@@ -7,9 +7,11 @@ import pytest
 from naive import WITHOUT_JIT
 
 import errai
+from errai.abstraction.named_groups import leduc_abstraction
 from errai.engine.deal_values import value_deals
 from errai.engine.deal_walk import deal_tree
 from errai.engine.deals import CellDeals
+from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.acpc_files import parse_game_file
 from errai.response.dealt import dealt_expected_values
@@ -83,3 +85,42 @@ def test_the_interval_holds_the_exact_value_and_threads_change_nothing(game: str
 def test_too_few_deals_are_refused() -> None:
     with pytest.raises(UsageError, match="deals must be 2 or more, not 1"):
         dealt_expected_values(solved(), ["half"], 1)
+
+
+def _random(tree: PublicTree, seed: int, dtype: type[np.floating] = np.float64) -> Strategy:
+    rng = np.random.default_rng(seed)
+    first, second = (rng.random(size).astype(dtype) for size in tree.layout.num_slots)
+    return Strategy(tree, (first, second))
+
+
+@few_deals
+def test_two_strategies_with_other_buckets_meet_on_the_same_deals() -> None:
+    tree = PublicTree.of("leduc")
+    first = _random(tree.abstracted_by(leduc_abstraction("JQ.K")), 1, np.float32)
+    second = _random(tree.abstracted_by(leduc_abstraction("J.QK")), 2)
+    exact = errai.expected_value(first, second)
+    found = errai.expected_value(first, second, deals=40_000, seed=3)
+    assert found == errai.expected_value(first, second, deals=40_000, seed=3, num_threads=1)
+    error = (found.interval[1] - found.interval[0]) / 2 / 1.96
+    assert abs(found.chips - exact.chips) < 5 * error
+    for position in (0, 1):
+        assert found.positions[position] == pytest.approx(exact.positions[position], abs=0.1)
+    assert error < 0.02
+    back = errai.expected_value(second, first, deals=40_000, seed=3)
+    assert back.positions == pytest.approx((-found.positions[1], -found.positions[0]), abs=1e-12)
+
+
+@few_deals
+def test_a_strategy_wins_nothing_from_itself_on_any_deal() -> None:
+    strategy = _random(PublicTree.of("leduc"), 4)
+    found = errai.expected_value(strategy, strategy, deals=500)
+    assert found.chips == pytest.approx(0, abs=1e-12)
+    assert found.interval == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_flops_and_deals_are_not_asked_for_together() -> None:
+    strategy = _random(PublicTree.of("leduc"), 4)
+    with pytest.raises(UsageError, match="'flops' and 'deals' are two ways to sample"):
+        errai.expected_value(strategy, "half", flops=3, deals=4)  # type: ignore[call-overload]
+    with pytest.raises(UsageError, match="seed must be 0 or more, not -1"):
+        errai.expected_value(strategy, "half", deals=4, seed=-1)

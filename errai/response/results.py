@@ -179,7 +179,7 @@ class SampledExpectedValue(_Sampled):
 
 @dataclass(frozen=True)
 class DealtExpectedValue(_Sampled):
-    """What a strategy wins from a simple agent, estimated from deals; the betting of each is exact.
+    """What a strategy wins from another, estimated from deals; the betting of each is exact.
 
     Attributes:
         positions: [position] chips a game that the strategy wins in that position.
