@@ -1,6 +1,7 @@
 """What is typed reaches the Python API: each option off its default, seen where the API is called."""
 
 import json
+import math
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -90,6 +91,25 @@ def test_solve(recorded: Callable[..., Recorder], tmp_path: Path) -> None:
         "trunk": None,
         "dtype": "float32",
     }
+
+
+def test_options_of_an_algorithm(recorded: Callable[..., Recorder]) -> None:
+    given = ["deals=3", "prune_below=-inf", "shared=false", "discount=[1.5, 0.0, 2.0]"]
+    words = [word for text in given for word in ("--option", text)]
+    found = recorded("errai.runs.run.configure", "solve", "leduc", "--algorithm", "external", *words)
+    assert found.options["options"] == {
+        "deals": 3,
+        "prune_below": -math.inf,
+        "shared": False,
+        "discount": (1.5, 0.0, 2.0),
+    }
+
+
+@pytest.mark.parametrize("text", ["deals", "=3", "deals=", "deals=three", "a b=1"])
+def test_an_option_that_is_none(text: str, run_errai: Callable[..., tuple[int, str, str]]) -> None:
+    status, _, told = run_errai("solve", "leduc", "--algorithm", "external", "--option", text)
+    assert status == 2
+    assert f"--option must be a name and a value such as 'deals=64', not '{text}'" in told.replace("\n", " ")
 
 
 def test_going_on_with_a_run(recorded: Callable[..., Recorder]) -> None:

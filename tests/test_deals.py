@@ -53,7 +53,9 @@ def test_every_deal_is_as_likely_as_any_other(name: str, most: int) -> None:
     number = 200 if WITHOUT_JIT else 1000
     keys = np.empty(number * most, dtype=np.uint64)
     cards = np.empty((number * most, 2 + sum(game.num_board_cards)), dtype=np.uint8)
-    _deals.deal_cards(1, 2, 2, np.array(game.deck.cards, dtype=np.uint8), keys, cards)
+    deck, places = np.array(game.deck.cards, dtype=np.uint8), np.empty(cards.shape[1], dtype=np.uint64)
+    _deals.deal_cards(1, 2, 2, deck, places, keys, cards)
+    assert deck.tolist() == list(game.deck.cards)
     _, counts = np.unique(cards, axis=0, return_counts=True)
     assert len(counts) == most
     assert ((counts - number) ** 2 / number).sum() < most + 6 * math.sqrt(2 * most)

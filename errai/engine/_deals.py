@@ -35,6 +35,7 @@ def deal_cards(
     first_deal,  # IN   int64  counted through all iterations
     num_lanes,  # IN   int64  deals of an iteration
     deck,  # INOUT uint8[D]  shuffled, and put in order again
+    places,  # TMP  uint64[K]
     keys,  # OUT  uint64[N]  of the deals, iteration by iteration
     cards,  # OUT  uint8[N, K]  dealt without replacement
 ):
@@ -49,13 +50,14 @@ def deal_cards(
             iteration, lane = iteration + 1, 0
         for k in range(num_cards):
             other = k + draw_below(key, k, size - k)
+            places[k] = other
             card = deck[other]
             deck[other] = deck[k]
             deck[k] = card
             cards[i, k] = card
         for k in range(num_cards):  # undone from the last to the first
             last = num_cards - U(1) - k
-            other = last + draw_below(key, last, size - last)
+            other = places[last]
             card = deck[other]
             deck[other] = deck[last]
             deck[last] = card
@@ -139,11 +141,11 @@ def place_deals(
     bucketed,  # IN   bool[2, R]
     begin,  # IN   int64[2, B]
     rows,  # IN   int64[2, B]
-    out,  # OUT  int64[N, 2, R, 4]
-    outcomes,  # OUT  int8[N, 1]
+    out,  # OUT  int64[N * 2 * R * 4]
+    outcomes,  # OUT  int8[N]
 ):
     """Find the row of each player in each round, and who wins."""
-    num_rounds = out.shape[2]
+    num_rounds = len(finder.num_sets)
     # Taken out of the tuple once: that costs more than reading them.
     place, binomial, num_sets, board_begin = (
         finder.place,
@@ -174,6 +176,7 @@ def place_deals(
             board = round_board[r] + index
             first_cell = cell_begin[board]
             for q in range(2):
+                at = U(((i * 2 + q) * num_rounds + r) * 4)
                 hole = q * num_hole
                 second = np.int64(-1)
                 if num_hole > 1:
@@ -183,24 +186,24 @@ def place_deals(
                 if q == 0:
                     other = cell
                 if bucketed[q, r]:
-                    out[i, q, r, FIRST] = begin[q, board]
-                    out[i, q, r, TIMES] = (
+                    out[at + U(FIRST)] = begin[q, board]
+                    out[at + U(TIMES)] = (
                         bucket_0[first_cell + cell] if q == 0 else bucket_1[first_cell + cell]
                     )
-                    out[i, q, r, STRIDE] = 1
+                    out[at + U(STRIDE)] = 1
                 else:
-                    out[i, q, r, FIRST] = begin[q, board] + cell
-                    out[i, q, r, TIMES] = 0
-                    out[i, q, r, STRIDE] = rows[q, board]
-                out[i, q, r, ROWS] = rows[q, board]
+                    out[at + U(FIRST)] = begin[q, board] + cell
+                    out[at + U(TIMES)] = 0
+                    out[at + U(STRIDE)] = rows[q, board]
+                out[at + U(ROWS)] = rows[q, board]
             if r == num_rounds - 1:
                 # Both players' cells are the same, sorted by strength.
                 if cell < order[first_cell + other, BELOW]:
-                    outcomes[i, 0] = FIRST_WINS
+                    outcomes[i] = FIRST_WINS
                 elif cell < order[first_cell + other, UP_TO]:
-                    outcomes[i, 0] = TIE
+                    outcomes[i] = TIE
                 else:
-                    outcomes[i, 0] = SECOND_WINS
+                    outcomes[i] = SECOND_WINS
 
 
 @kernel()

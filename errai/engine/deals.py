@@ -224,7 +224,8 @@ class _CardDeals:
     def _cards(self, batch: DealBatch, seed: int, first_deal: int, num_lanes: int) -> npt.NDArray[np.uint8]:
         """Draw hole cards of the first player, of the second, and boards: uint8[N, cards]."""
         cards = np.empty((len(batch.keys), self._num_cards), dtype=np.uint8)
-        kernels.deal_cards(seed, first_deal, num_lanes, self._deck.copy(), batch.keys, cards)
+        places = np.empty(self._num_cards, dtype=np.uint64)
+        kernels.deal_cards(seed, first_deal, num_lanes, self._deck.copy(), places, batch.keys, cards)
         return cards
 
 
@@ -257,8 +258,8 @@ class CellDeals(_CardDeals):
             layout.bucketed,
             layout.begin,
             layout.rows,
-            batch.by_round(),
-            batch.by_outcome(),
+            batch.rows,
+            batch.outcomes,
         )
 
 

@@ -182,7 +182,7 @@ class SampledSolver(TableSolver):
     def run(self, iterations: int) -> None:
         """Do more iterations."""
         if not self._is_warm:
-            warm_up_deals(self.dtype.name)  # compiling is no part of solving
+            warm_up_deals(self.rule, self.dtype.name)  # compiling is no part of solving
             self._is_warm = True
         began = time.perf_counter()
         last = self.iteration + iterations
@@ -314,12 +314,12 @@ def _bucket_layout(tree: PublicTree, abstractions: AbstractionPair) -> BucketLay
 
 
 @lru_cache
-def warm_up_deals(dtype: str) -> None:
-    """Have the kernels of deals and their walks compiled in a small game, once a process."""
-    tree = PublicTree.of("kuhn")
-    rule = SampledRule(name="external", sampling="external", deals=2)
-    solver = SampledSolver(tree, rule, dtype, 1)
+def warm_up_deals(rule: SampledRule, dtype: str) -> None:
+    """Have the kernels of a rule compiled in a small game, once a process."""
+    small = rule.with_options(deals=min(rule.deals, 2), shared=False)
+    solver = SampledSolver(PublicTree.of("kuhn"), small, dtype, 1)
     solver._is_warm = True
     solver.run(1)
-    solver._gather(2)
-    solver._workers.close()
+    if rule.deals > 1:
+        solver._gather(2)
+        solver._workers.close()

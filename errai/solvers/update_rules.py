@@ -337,7 +337,8 @@ class SampledRule(UpdateRule):
             weights[:, 0] = t**self.regret_power
         if self.average_power != 0:
             weights[:, 1] = np.maximum(after, 0) ** self.average_power
-        weights[after <= 0, 1] = 0
+        if first <= self.delay:
+            weights[after <= 0, 1] = 0
         return weights
 
     def discounts(self, iteration: int) -> tuple[float, float, float] | None:
