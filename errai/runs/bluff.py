@@ -6,6 +6,7 @@ stages after it (Johanson's thesis 2016, section 3.2.3).
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,6 @@ def solve_bluff(
         measurements[dice] = tuple(run_solver(solver, stop, measure_every, report))
         trees[dice], tables[dice] = tree, solver.averages
         played = tree.layout.tables(solver.averages, solver.averages, solver.averages)
-        with tree.measuring() as walk:
+        with closing(tree.traversal(solver.dtype, 1)) as walk:
             values[dice] = walk.mean_value(0, walk.walk_once(0, PLAY, played, _NO_STEP))
     return BluffRun(BluffStrategy(game, trees, tables), values, measurements)
