@@ -374,6 +374,10 @@ def test_a_run_by_buckets_without_its_abstraction_says_so(by_buckets: Path, tmp_
         errai.load_strategy(tmp_path / "run")
     (tmp_path / "elsewhere").rename(tmp_path / "run" / "abstraction")
     assert isinstance(errai.load_strategy(tmp_path / "run"), BucketStrategy)
+    again = errai.train(tmp_path / "run" / "run.toml")
+    assert planned.is_built
+    for mine, other in zip(errai.load_strategy(tmp_path / "run").tables, again.strategy.tables, strict=True):
+        assert np.array_equal(mine, other)
 
 
 def test_what_cannot_be_measured_by_buckets_is_refused(by_buckets: Path) -> None:

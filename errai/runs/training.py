@@ -120,9 +120,11 @@ class Training:
     def planned(self) -> PlannedAbstraction | None:
         """The abstraction that is to be built if it is missing; None where it is there, or none is wanted."""
         wanted = self.file.abstraction
-        if wanted is None or wanted.folder is not None or names_abstractions(wanted.name, self.rules):
+        if wanted is None or names_abstractions(wanted.name, self.rules):
             return None
-        about = wanted.model_dump(exclude_none=True, exclude={"name", "fingerprint", "clusters"})
+        if wanted.folder is not None and (not wanted.name or Path(wanted.folder).is_dir()):
+            return None  # a run's own file has both: what is gone is built again
+        about = wanted.model_dump(exclude_none=True, exclude={"name", "fingerprint", "folder", "clusters"})
         options = BuildOptions(**about, num_threads=self.file.machine.threads)
         try:
             return PlannedAbstraction.of(self.rules, wanted.name, options, wanted.clusters)
