@@ -118,7 +118,7 @@ def test_nesting_is_that_of_the_thesis() -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("IR-XX-KO 169-9-9-9", "unknown method 'XX': expected one of C, HS, PHS, KE, KO, PA"),
+        ("IR-XX-KO 169-9-9-9", "unknown method 'XX': expected one of C, HS, PHS, SHS, KE, KO, PA"),
         (
             "IR-KE-KO 169-2000000-9-9",
             "on the flop of limit-holdem must be 1 to 1,286,792, the number of its hands, not 2,000,000",

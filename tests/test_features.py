@@ -440,6 +440,7 @@ def test_arrays_of_the_full_deck() -> None:
     found = {name: (array.header.shape, array.header.dtype) for name, array in plan.all_arrays.items()}
     assert found == {
         "opponent-clusters": ((169,), "<u2"),
+        "counts-3": ((1981,), "<u8"),
         **{
             f"{kind}-{r}": ((sizes[r], *columns.get(kind, ())), dtype)
             for kind, of_round in types.items()
@@ -482,7 +483,8 @@ def test_what_of_the_rules_decides_features() -> None:
     assert rules_of("rhode-island").showdown is not rules_of("leduc").showdown
 
 
-def test_costs_are_known_before() -> None:
+def test_costs_are_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRAI_CACHE_DIR", str(tmp_path))  # what is there already costs nothing
     plan = FeaturePlan(rules_of("limit-holdem"))
     assert [plan.classes.size(r) for r in range(4)] == [169, 1_286_792, 13_960_050, 123_156_254]
     assert 4.3e9 < plan.disk_bytes < 4.5e9

@@ -41,7 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Features:
             patch.setattr(feature_build, name, value)
         found = build_features(FeaturePlan(small_game(), NUM_CLUSTERS), 2)
         for feature in found.plan.all_arrays:
-            found._array(feature)
+            if not feature.startswith("counts-"):  # built for percentiles without a table alone
+                found._array(feature)
     return found
 
 

@@ -392,13 +392,13 @@ def test_every_round_and_every_bucket_before_is_told(features: Features) -> None
 
 def test_order_of_methods() -> None:
     """As they are told in sentences and documents."""
-    assert [one.name.value for one in METHODS.values()] == ["C", "HS", "PHS", "KE", "KO", "PA"]
+    assert [one.name.value for one in METHODS.values()] == ["C", "HS", "PHS", "SHS", "KE", "KO", "PA"]
     looks_ahead = {name for name, one in METHODS.items() if one.looks_ahead}
     nests = {name for name, one in METHODS.items() if one.nests}
-    lossless = {name for name, one in METHODS.items() if not one.can_be_looked_ahead_to}
-    assert (looks_ahead, nests, lossless) == (
+    without_centres = {name for name, one in METHODS.items() if not one.can_be_looked_ahead_to}
+    assert (looks_ahead, nests, without_centres) == (
         {Method.POTENTIAL_AWARE},
         {Method.NESTED_STRENGTH},
-        {Method.CANONICAL},
+        {Method.CANONICAL, Method.SWEPT_STRENGTH},
     )
     assert all(isinstance(one, RoundMethod) for one in METHODS.values())
