@@ -1,0 +1,66 @@
+"""Figures of sampled solvers and CFR-BR, on games that take no time."""
+
+import numpy as np
+import pytest
+
+import errai
+from errai.abstraction.named_groups import leduc_abstraction
+from errai.experiments import thesis_figure_3_6, thesis_figure_4_1
+from errai.experiments.bluff_stage import first_stage
+from errai.experiments.figure import PAPER, QUICK, Size, compare
+from errai.experiments.registry import find_figure
+
+CURVES = {
+    ("thesis-figure-3.2", "leduc"): ["CS in leduc", "OPCS in leduc", "SPCS in leduc", "PCS in leduc"],
+    ("thesis-figure-3.5", "bluff-1-1"): ["CS", "PCS"],
+    ("thesis-figure-3.6", "bluff-1-1"): ["CS", "PCS"],
+    ("thesis-figure-4.3", "leduc"): ["CFR (PCS)", "CFR-BR average", "CFR-BR current"],
+}
+
+
+@pytest.mark.parametrize(("name", "game"), CURVES)
+def test_races(name: str, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thesis_figure_3_6, "OPPONENT_ITERATIONS", 300)
+    told: list[tuple[str, int, int]] = []
+    figure = find_figure(name)
+    curves = figure.draw(Size(0.5, 1, (game,)), 3, lambda *one: told.append(one))
+    assert list(curves.values) == CURVES[name, game]
+    assert curves.points == [0.25, 0.354, 0.5]
+    for values in curves.values.values():
+        assert np.isfinite(values).all()
+        assert min(values) > 0  # nobody is at an equilibrium, or wins from one
+    assert told[-1][1:] == (told[-1][2], told[-1][2])
+    # All that the thesis says of the curves is looked at in the paper's games, and what is of these here.
+    assert {claim.below for claim in compare(figure, curves).claims} <= set(curves.values)
+    assert figure.sizes[QUICK].amount < figure.sizes[PAPER].amount
+
+
+def test_claims_of_races_are_about_curves_that_there_are() -> None:
+    for name in ("thesis-figure-3.2", "thesis-figure-3.5", "thesis-figure-3.6", "thesis-figure-4.3"):
+        figure = find_figure(name)
+        assert figure.claims
+        if name != "thesis-figure-3.2":
+            named = {curve for claim in figure.claims for curve in claim}
+            assert named <= set(CURVES[name, "leduc" if name.endswith("4.3") else "bluff-1-1"])
+    race = find_figure("thesis-figure-3.2")
+    assert race.sizes[PAPER].parts == ("holdem-2-1", "holdem-2-4")
+    assert {curve.split(" in ")[1] for claim in race.claims for curve in claim} == set(
+        race.sizes[PAPER].parts
+    )
+
+
+def test_rounds_with_fewer_dice_are_worth_what_they_are_solved_for() -> None:
+    stage = first_stage("bluff-2-1")
+    assert stage.dice == (2, 1)
+    solved = errai.solve("bluff-1-1", iterations=1000)
+    # Whoever has two dice and loses the round goes on with one, and does not start.
+    assert stage.tree.round_values == pytest.approx((1.0, -solved.values[1, 1]), abs=1e-9)
+
+
+def test_abstract_and_real_exploitability(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thesis_figure_4_1, "GAME", "leduc")
+    monkeypatch.setattr(thesis_figure_4_1, "build_for", lambda *_: leduc_abstraction("JQ.K"))
+    curves = find_figure("thesis-figure-4.1").draw(Size(200), 0, lambda *_: None)
+    abstract, real, lowest = curves.values.values()
+    assert abstract[-1] < 100 < real[-1]
+    assert list(lowest) == [min(real[: n + 1]) for n in range(len(real))]
