@@ -27,20 +27,17 @@ from errai.engine.public_tree import PublicTree
 from errai.engine.root import Root
 from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, SubgameSource
 from errai.engine.section import NUM_FACTORS
-from errai.engine.traversal import Traversal
 from errai.errors import UsageError, verify_whole
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
-from errai.games.rounds import round_of_game
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
-from errai.response.exploitability import measure_exploitability
+from errai.solvers.board_sampled import BoardSampledSolver
 from errai.solvers.solve import WARM_UP_GAME, verified_steps, warm_up_walks
-from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
+from errai.solvers.table_solver import SolverLayout, TableSolver
 from errai.solvers.update_rules import ResponseRule
-from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
+from errai.strategy.bucketed import SavedAbstraction
 from errai.strategy.played import BucketLookup
-from errai.strategy.strategy import Strategy
 from errai.tables.bucket_layout import bucket_layout
 from errai.workers import Workers, verified_threads
 
@@ -48,13 +45,12 @@ TRUNKS = "trunks"
 """The table of what hybrid opponents have learnt: [position of the opponent] float[slots]."""
 
 
-class ResponseSolver(TableSolver):
+class ResponseSolver(BoardSampledSolver):
     """CFR-BR in both positions.
 
     Attributes:
         seed: of everything that is sampled.
         walks: [learner] the learner in this position, and the hybrid in the other.
-        saved: the abstraction of a game whose hands do not fit into memory; None where they do.
     """
 
     rule: ResponseRule
@@ -175,31 +171,6 @@ class ResponseSolver(TableSolver):
         self.iteration += iterations
         self.seconds += time.perf_counter() - began
 
-    @cached_property
-    def _measuring(self) -> Traversal:
-        return self.tree.traversal(self.dtype)
-
-    def measure(self, current: bool = False) -> Measurement:
-        """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
-        self.verify_finite()
-        if self.saved is not None:
-            raise UsageError(
-                f"the hands of '{self.tree.game.name}' are not in memory: what was learnt is measured "
-                "sub-game by sub-game, by errai.exploitability(solver.strategy())"
-            )
-        played = self.source if current else self.averages
-        measured = measure_exploitability(self.tree, played, self._measuring)
-        return Measurement(self.iteration, self.seconds, measured)
-
-    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
-        """Return the average strategy, or the current one; it changes with the tables."""
-        played = self.source if current else self.averages
-        return (
-            Strategy(self.tree, played)
-            if self.saved is None
-            else BucketStrategy(self.tree, self.saved, played)
-        )
-
     def verify_finite(self) -> None:
         """Stop with the name of the decision where a table holds a number that is none."""
         for position, trunk in enumerate(self.tables[TRUNKS]):
@@ -209,13 +180,6 @@ class ResponseSolver(TableSolver):
                     f"{self.iteration} iterations"
                 )
         super().verify_finite()
-
-    def describe_slot(self, player: int, slot: int) -> str:
-        """Name the decision and row of a slot; of a game of any size, its round."""
-        if self.saved is None:
-            return self.tree.describe_slot(player, slot)
-        shard = int(np.searchsorted(self.layout.shard_begin[player], slot, side="right")) - 1
-        return round_of_game(self.tree.rules, shard)
 
 
 @lru_cache

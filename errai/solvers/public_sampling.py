@@ -19,7 +19,7 @@ dealt; measuring such a strategy is another computation (`errai.exploitability`)
 """
 
 import time
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -29,34 +29,30 @@ from errai.engine.dealt_paths import DealtPaths
 from errai.engine.paths import ALL_HANDS, OPPONENT_HAND, OWN_HAND, GamePaths, PathEngine, Steps
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import NUM_FACTORS
-from errai.engine.traversal import Traversal
-from errai.errors import UsageError, verify_whole
+from errai.errors import verify_whole
 from errai.games.catalogue import load_game
 from errai.games.deals import Deals
-from errai.games.rounds import round_of_game
 from errai.games.rules import PokerRules
 from errai.memory import verify_memory
-from errai.response.exploitability import measure_exploitability
+from errai.solvers.board_sampled import BoardSampledSolver
 from errai.solvers.solve import WARM_UP_GAME, verified_steps
-from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
+from errai.solvers.table_solver import SolverLayout, TableSolver
 from errai.solvers.update_rules import SampledBoardsRule
-from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
+from errai.strategy.bucketed import SavedAbstraction
 from errai.strategy.played import BucketLookup
-from errai.strategy.strategy import Strategy
-from errai.tables.bucket_layout import BucketLayout, bucket_layout
+from errai.tables.bucket_layout import bucket_layout
 from errai.workers import verified_threads
 
 SAMPLED_HANDS = {"pcs": ALL_HANDS, "opcs": OPPONENT_HAND, "spcs": OWN_HAND}
 """Which private hand each algorithm samples besides the boards."""
 
 
-class PublicSampledSolver(TableSolver):
+class PublicSampledSolver(BoardSampledSolver):
     """CFR on sampled paths of public boards.
 
     Attributes:
         seed: of everything that is sampled; what an iteration samples depends on it and on the iteration.
         engine: what walks.
-        saved: the abstraction of a game whose hands do not fit into memory; None where they do.
     """
 
     rule: SampledBoardsRule
@@ -158,37 +154,6 @@ class PublicSampledSolver(TableSolver):
         self.engine.learn(self.seed, Steps(first, factors, weights), self.regrets, self.averages)
         self.iteration += iterations
         self.seconds += time.perf_counter() - began
-
-    @cached_property
-    def _measuring(self) -> Traversal:
-        return self.tree.traversal(self.dtype)
-
-    def measure(self, current: bool = False) -> Measurement:
-        """Measure the average strategy, or the current one, and check every table for NaN and infinity."""
-        self.verify_finite()
-        if self.saved is not None:
-            raise UsageError(
-                f"the hands of '{self.tree.game.name}' are not in memory: what was learnt is measured "
-                "sub-game by sub-game, by errai.exploitability(solver.strategy())"
-            )
-        played = self.source if current else self.averages
-        measured = measure_exploitability(self.tree, played, self._measuring)
-        return Measurement(self.iteration, self.seconds, measured)
-
-    def strategy(self, current: bool = False) -> Strategy | BucketStrategy:
-        """Return the average strategy, or the current one; it changes with the tables."""
-        played = self.source if current else self.averages
-        if self.saved is not None:
-            return BucketStrategy(self.tree, self.saved, played)
-        return Strategy(self.tree, played)
-
-    def describe_slot(self, player: int, slot: int) -> str:
-        """Name the decision and row of a slot; of a game of any size, its round."""
-        if self.saved is None:
-            return self.tree.describe_slot(player, slot)
-        assert isinstance(self.layout, BucketLayout)
-        r = int(np.searchsorted(self.layout.begin[player], slot, side="right")) - 1
-        return round_of_game(self.tree.rules, r)
 
 
 @lru_cache
