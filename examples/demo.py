@@ -51,6 +51,7 @@ def main() -> None:
         f"\nDone in {time.perf_counter() - began:.0f} s. Next:\n"
         "  .venv/bin/errai --help                      every command\n"
         "  .venv/bin/errai solve GAME --out runs/mine  solve a game and keep it\n"
+        "  .venv/bin/errai train --preset limit-quick  a strategy of limit hold'em in three minutes\n"
         "  .venv/bin/errai abstract build --help       abstractions, of the full deck too\n"
         "  README.md                                   the same from Python\n"
         "  docs/algorithms.md                          what is verified, against what"
