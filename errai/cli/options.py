@@ -150,7 +150,8 @@ Threads = Annotated[
     int | None,
     whole_option(
         "--threads",
-        "Threads; without it all cores, for large games. The result does not depend on it.",
+        "Threads; without it all cores, for large games. The result does not depend on it, unless sampled "
+        "deals are learnt in tables that threads share ('shared').",
         1,
         MAX_THREADS,
     ),
