@@ -144,6 +144,8 @@ def walk_deals(
         prune_below, prune_probability = settings.prune_below, settings.prune_probability
     visits = 0
     length = position[1]
+    # Threads must not write to neighbouring places of memory all the time, so this is written at the end.
+    whole_deals, whole_length = position[0], length
     # Counted on from deal to deal: divisions take as long as some decisions.
     lane = position[0] % num_deals
     player = position[0] // num_deals % 2
@@ -243,6 +245,7 @@ def walk_deals(
                             average_1[third] += number(counts * z)
                     elif counts != 0.0:
                         if gathers and length + np.int64(num_actions) > len(slots):
+                            position[0], position[1] = whole_deals, whole_length
                             return visits
                         for a in range(num_actions):
                             gain, k = counts * floats[played + a], place + a * stride
@@ -365,6 +368,7 @@ def walk_deals(
                     continue
                 place, stride = U(frames[frame + U(FRAME_PLACE)]), U(frames[frame + U(FRAME_STRIDE)])
                 if gathers and length + 2 * np.int64(num_actions) > len(slots):
+                    position[0], position[1] = whole_deals, whole_length
                     return visits
                 counts = floats[here + U(WEIGHT)] * regret_weight
                 if (num_actions == 2 or num_actions == 3) and not gathers and not prunes:
@@ -412,16 +416,16 @@ def walk_deals(
                         else:
                             average_1[k] += number(gain)
             is_walked = not goes_down
-        position[0], position[1] = deal + 1, length
+        whole_deals, whole_length = deal + 1, length
         lane += 1
         if lane == num_deals:
             if applies:
                 averaged = player if is_chance else 1 - player
                 add_journal(slots, gains, length, regret[player], average[averaged])
                 raise_to_floor(slots, length, settings.regret_floor, regret[player])
-                length = 0
-                position[1] = 0
+                length, whole_length = 0, 0
             lane = 0
             i += player
             player = 1 - player
+    position[0], position[1] = whole_deals, whole_length
     return visits
