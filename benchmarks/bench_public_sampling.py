@@ -1,15 +1,20 @@
 """How fast sampled boards are walked beside all boards, and how soon sampling solves a game.
 
     python benchmarks/bench_public_sampling.py
+    python benchmarks/bench_public_sampling.py --abstraction FOLDER   limit hold'em alone, with its buckets
 
 [2-1] hold'em (15,442,180 information sets, lossless, float32, one thread): slots a second of public chance
 sampling and of the full walk, in turns; then exploitability by seconds of `pcs`, `opcs` and `spcs`, as in
 figure 3.2 of Johanson's thesis. Limit hold'em with 169, 5,000, 5,000 and 5,000 buckets, whose hands are made
-on demand: buckets that are runs of neighbouring hands, and random ones. Seconds are the processor's, so that
+on demand: buckets that are runs of neighbouring hands, and random ones; or those of an abstraction that
+`errai abstract build` saved, whose look-ups are then part of the time. Seconds are the processor's, so that
 a busy machine does not count; compilation is apart.
 """
 
+import argparse
 import time
+from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,7 +28,10 @@ from errai.solvers.make import make_solver
 from errai.solvers.public_sampling import PublicSampledSolver
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
-from errai.tables.bucket_layout import BucketLayout
+from errai.strategy.bucketed import SavedAbstraction
+from errai.strategy.played import BucketLookup
+from errai.tables.bucket_layout import BucketLayout, bucket_layout
+from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import Buckets
 from errai.tree.cells import Cells
 
@@ -123,40 +131,61 @@ def at_random(cells: Cells) -> Buckets:
     )
 
 
-def limit_holdem() -> None:
-    """Tell slots a second in limit hold'em."""
+def limit_holdem(folder: str | None) -> None:
+    """Tell slots a second in limit hold'em, beside the full walk of the same run."""
     game = load_game("limit-holdem")
     assert isinstance(game, PokerRules)
     tree, deals = PublicTree.of(game), Deals(game)
+    if folder is not None:
+        abstraction = SavedAbstraction.open(folder).abstraction
+        lookup = BucketLookup(game, (abstraction, abstraction))
+        walk_paths(tree, deals, bucket_layout(tree.walk, deals, lookup.abstractions), folder, lookup.of)
+        return
     layout = limit_layout(tree, deals)
     for name, buckets in (
         ("spread evenly", runs_of_neighbours),
         ("random for ten neighbours", runs_of_ten),
         ("random", at_random),
     ):
-        paths = DealtPaths(tree.walk, deals, layout, buckets, np.float32)
-        regrets, averages = layout.zeros(np.float32), layout.zeros(np.float32)
-        steps = Steps(1, np.ones((LIMIT_ITERATIONS, 2, 5)), np.ones(LIMIT_ITERATIONS))
-        paths.learn(SEED, steps, regrets, averages)  # pages are touched, kernels may have to be compiled
-        began = time.process_time()
-        paths.learn(SEED, steps, regrets, averages)
-        seconds, slots = time.process_time() - began, 0
-        for iteration in range(1, LIMIT_ITERATIONS + 1):
-            begin = paths.walker(paths.sample(SEED, iteration)).full.cell_begin
-            slots += int((np.diff(begin) * tree.walk.num_slots).sum())
-        print(
-            f"limit hold'em, buckets {name}: {slots / seconds / 1e6:.0f} million slots a second, "
-            f"{seconds / LIMIT_ITERATIONS * 1000:.0f} ms an iteration",
-            flush=True,
-        )
+        walk_paths(tree, deals, layout, name, buckets)
+
+
+def walk_paths(
+    tree: PublicTree, deals: Deals, layout: BucketLayout, name: str, buckets: Callable[[Cells], Buckets]
+) -> None:
+    """Tell slots a second of one kind of buckets."""
+    paths = DealtPaths(tree.walk, deals, layout, buckets, np.float32)
+    regrets, averages = layout.zeros(np.float32), layout.zeros(np.float32)
+    steps = Steps(1, np.ones((LIMIT_ITERATIONS, 2, 5)), np.ones(LIMIT_ITERATIONS))
+    paths.learn(SEED, steps, regrets, averages)  # pages are touched, kernels may have to be compiled
+    began = time.process_time()
+    paths.learn(SEED, steps, regrets, averages)
+    seconds, slots, hands = time.process_time() - began, 0, 0
+    kinds = zip(tree.betting.player, tree.betting.round, tree.betting.kind, strict=True)
+    decisions = Counter((int(q), int(r)) for q, r, kind in kinds if kind == DECISION)
+    num_decisions = np.array([[decisions[q, r] for r in range(4)] for q in (0, 1)])
+    for iteration in range(1, LIMIT_ITERATIONS + 1):
+        cells = np.diff(paths.walker(paths.sample(SEED, iteration)).full.cell_begin)
+        slots += int((cells * tree.walk.num_slots).sum())
+        hands += int((cells * num_decisions).sum())
+    print(
+        f"limit hold'em, buckets {name}: {slots / seconds / 1e6:.0f} million slots, "
+        f"{hands / seconds / 1e6:.0f} million hands at decisions a second, "
+        f"{seconds / LIMIT_ITERATIONS * 1000:.0f} ms an iteration",
+        flush=True,
+    )
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--abstraction", metavar="FOLDER")
+    folder = parser.parse_known_args()[0].abstraction
     tree = PublicTree.of(load_game("holdem-2-1"))
     compare_walks(tree)
-    for algorithm in ("pcs", "opcs", "spcs"):
-        converge(tree, algorithm)
-    limit_holdem()
+    if folder is None:
+        for algorithm in ("pcs", "opcs", "spcs"):
+            converge(tree, algorithm)
+    limit_holdem(folder)
 
 
 if __name__ == "__main__":
