@@ -1,0 +1,1 @@
+"""What matches and their logs say of how good an agent is."""
