@@ -6,12 +6,11 @@ An agent of one's own takes ten lines:
         def probabilities(self, state):
             return {"c": 1.0}
 
-and every command takes the path of the file that it is in. An agent that knows its probabilities says them, and
-`act` draws by them; one that does not (it asks a person, another program, or searches) has an `act` of its
-own. Off-policy estimates need probabilities.
+and every command takes the path of the file that it is in. An agent that knows its probabilities says them,
+and `act` draws by them; one that does not (it asks a person, another program, or searches) has an `act` of
+its own. Off-policy estimates need probabilities.
 """
 
-from abc import ABC
 from collections.abc import Mapping
 
 from errai.errors import UsageError
@@ -20,7 +19,7 @@ from errai.games.rules import PokerRules
 from errai.play.draws import Draws
 
 
-class Agent(ABC):  # noqa: B024  an agent has one of two methods, which `act` finds out
+class Agent:
     """Someone who plays a game.
 
     Attributes:
