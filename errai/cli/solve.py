@@ -164,7 +164,10 @@ def solve_command(
         ),
     ] = None,
     trunk: Annotated[
-        int | None, whole_option("--trunk", "Rounds above the sampled sub-games of cfr-br.", 1)
+        int | None,
+        whole_option(
+            "--trunk", "Rounds above the sampled sub-games of cfr-br, up to all of them; 1 without it.", 1
+        ),
     ] = None,
     out: Out = None,
     checkpoint_every: Annotated[
