@@ -7,9 +7,9 @@ sampled; the hybrid learns in the trunk by its own regrets and answers the learn
 an exact best response; then the learner learns against that (`errai.engine.sampled_subgames`). Both learners
 together are one strategy, the least exploitable that their abstraction can express.
 
-`trunk` says how many rounds are above the sub-games. In the two-round games [2-1] and [2-4] the hybrid answers
-on a sampled flop if it is 1. If it is 2, nothing is left to answer, and the hybrid learns by its own regrets
-at every hand of every board: public chance sampling against an unabstracted opponent.
+`trunk` says how many rounds are above the sub-games. In the two-round games [2-1] and [2-4] the hybrid
+answers on a sampled flop if it is 1. If it is 2, nothing is left to answer, and the hybrid learns by its own
+regrets at every hand of every board: public chance sampling against an unabstracted opponent.
 
 The average strategy is proved to converge. The current one does so in practice where a best response answers
 it, with more noise; the thesis plays either. With a trunk of all rounds only the average is of use.
