@@ -236,11 +236,33 @@ def test_opponent_clusters_are_counted_with_those_that_are_empty(
         assert loaded.num_opponent_clusters == built.num_opponent_clusters
         path = folder / "opponent-clusters.array"
         header, clusters = read_array(path)
+        manifest = folder / "abstraction.json"
+        entries = verified_json(manifest.read_bytes(), manifest)
+        del entries["arrays"]  # nor had they a checksum of this file
+        manifest.write_text(signed_json(entries))
         write_array(
             path, clusters, name=header.name, units=header.units, fingerprint=header.fingerprint, notes={}
         )
         found[name] = (built.num_opponent_clusters, errai.load_abstraction(folder).num_opponent_clusters)
     assert found == {"IR-KE-KO 5-9-7": (8, 5), "IR-HS-HS 5-9-7": (0, 0)}
+
+
+@needs_jit
+def test_opponent_clusters_of_another_build_are_refused(features: Features, tmp_path: Path) -> None:
+    """The manifest has their checksum; manifests of older versions have none, and are read."""
+    build_abstraction(parse_recipes("IR-KE-KO 5-9-7", features.plan.rules), features, out=tmp_path / "a")
+    path, manifest = tmp_path / "a" / "opponent-clusters.array", tmp_path / "a" / "abstraction.json"
+    header, clusters = read_array(path)
+    other = clusters[::-1].copy()
+    write_array(
+        path, other, name=header.name, units=header.units, fingerprint=header.fingerprint, notes=header.notes
+    )
+    with pytest.raises(UsageError, match=r"opponent-clusters\.array"):
+        errai.load_abstraction(tmp_path / "a")
+    entries = verified_json(manifest.read_bytes(), manifest)
+    assert entries.pop("arrays").keys() == {"opponent-clusters"}
+    manifest.write_text(signed_json(entries))
+    assert np.array_equal(errai.load_abstraction(tmp_path / "a").opponent_clusters, other)
 
 
 @needs_jit

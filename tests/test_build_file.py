@@ -167,6 +167,15 @@ def test_going_on_needs_a_folder(tmp_path: Path) -> None:
         assert str(refused.value) == "--resume needs --out, the folder of the build to go on with"
 
 
+def test_a_folder_with_a_blank_is_quoted(tmp_path: Path) -> None:
+    folder = tmp_path / "my buckets"
+    write_note(folder, Build("leduc", "x", str(folder), seed=1))
+    (folder / ".0-0.round").write_text("")
+    with pytest.raises(UsageError) as refused:
+        verify_folder(folder, Build("leduc", "x", str(folder), seed=2))
+    assert f"go on with it by --resume --out '{folder}', or" in str(refused.value)
+
+
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     build = Build("leduc", "x", str(tmp_path), seed=1)
     verify_folder(tmp_path / "new", build)

@@ -14,11 +14,12 @@ from test_abstract_solving import RandomAbstraction
 from test_paths import GAINING, GAMES, tree_of
 
 import errai
+from errai import memory
 from errai.abstraction.named_groups import leduc_abstraction
 from errai.engine.paths import Steps
 from errai.engine.public_tree import PublicTree
 from errai.engine.root import Root
-from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, hybrid_places
+from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, hybrid_places, path_length
 from errai.engine.section import KEEP, LEARN
 from errai.errors import UsageError
 from errai.experiments.abstracted_holdem import build_for
@@ -88,6 +89,7 @@ class FullResponse:
 
 CASES = [("leduc", (), 1), ("leduc", (0, 1), 1), ("rhode-island", (), 1), ("rhode-island", (), 2)]
 CASES += [("rhode-island", (1, 2), 1), ("rhode-island", (2,), 2), ("board-first", (1,), 1)]
+CASES += [("leduc", (), 2), ("leduc", (0, 1), 2), ("board-first", (0, 1), 2), ("rhode-island", (0, 1, 2), 3)]
 
 
 @pytest.mark.parametrize(("name", "rounds", "trunk"), CASES)
@@ -104,7 +106,7 @@ def test_gains_are_those_of_the_full_walk_on_average(
     before = rng.normal(size=len(walk.trunk))
     sums, hybrid_sums = [np.zeros_like(regrets) for _ in range(2)], np.zeros_like(before)
     visited = np.zeros(int(links.round_board[-1]))
-    for path, chance in naive_paths(links, trunk + 1):
+    for path, chance in naive_paths(links, path_length(trunk, tree.cells.num_rounds)):
         subgame = source.subgame(np.array(path), learner)
         walk.trunk[:] = before
         walk.respond(subgame, regrets)
@@ -124,7 +126,7 @@ def test_gains_are_those_of_the_full_walk_on_average(
     expected = full.learn(regrets)
     weights = by_slot(tree, layout, learner, visited)
     for found, whole in zip(sums, expected, strict=True):
-        np.testing.assert_allclose(found, whole * weights, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found, whole * weights, rtol=0, atol=1e-12)
     places = hybrid_places(tree.walk, tree.cells, trunk)
     for board in range(int(links.round_board[trunk])):
         position = 1 - learner
@@ -135,7 +137,7 @@ def test_gains_are_those_of_the_full_walk_on_average(
             hybrid_sums[begin : begin + size],
             full.gained[at : at + size] * visited[board],
             rtol=0,
-            atol=1e-11,
+            atol=1e-12,
         )
 
 
@@ -184,6 +186,10 @@ def test_a_coarse_abstraction_becomes_as_good_as_it_can_be() -> None:
     assert least == pytest.approx(170, abs=1)
     assert least - 1 < found < least + 25
     assert errai.exploitability(run.average).mbb_per_game == pytest.approx(found)
+    sampled = errai.solve(
+        LEDUC, "cfr-br", 30_000, abstraction=abstraction, discount=(1, 1, 1), trunk=2, measure_every=30_000
+    )
+    assert least - 1 < sampled.measurements[-1].exploitability.mbb_per_game < least + 25
     assert not np.array_equal(run.average.tables[0], run.current.tables[0])
 
 
@@ -202,18 +208,19 @@ def test_a_coarse_abstraction_comes_to_rest_there() -> None:
     ("recipe", "published", "by_the_full_walk"),
     [("PR-PHS-PHS-C-C 5x1-5x1-C-C", 81, 82.2), ("IR-C-KO-C-C 169-570-C-C", 25, 26.3)],
 )
-def test_figures_of_the_thesis(recipe: str, published: float, by_the_full_walk: float) -> None:
+@pytest.mark.parametrize("trunk", [1, 2])
+def test_figures_of_the_thesis(recipe: str, published: float, by_the_full_walk: float, trunk: int) -> None:
     """Figures 4.4 and 4.5; what the full walk finds is in docs/findings.md."""
     game, holdem = errai.load_game("holdem-2-4"), errai.load_game("limit-holdem")
     tree = PublicTree.of(game).abstracted_by(build_for(game, recipe, holdem, 0))
-    solver = ResponseSolver(tree, ResponseRule(name="cfr-br", discount=(1, 1, 1)))
+    solver = ResponseSolver(tree, ResponseRule(name="cfr-br", discount=(1, 1, 1), trunk=trunk))
     solver.run(40_000)
     found = solver.measure().exploitability.mbb_per_game
     assert found == pytest.approx(published, abs=2)
     assert found == pytest.approx(by_the_full_walk, abs=1)
 
 
-@pytest.mark.parametrize("trunk", [1, 2])
+@pytest.mark.parametrize("trunk", [1, 2, 3])
 def test_runs_go_on_with_the_same_bits(tmp_path: Path, trunk: int) -> None:
     tree = tree_of("rhode-island", (1, 2))
     rule = ResponseRule(name="cfr-br", trunk=trunk)
@@ -252,7 +259,9 @@ def test_threads_change_no_bit() -> None:
                 np.testing.assert_array_equal(both[position], other.tables[name][position])
 
 
-@pytest.mark.parametrize(("name", "trunk"), [("leduc", 1), ("rhode-island", 1), ("rhode-island", 2)])
+@pytest.mark.parametrize(
+    ("name", "trunk"), [("leduc", 1), ("leduc", 2), ("rhode-island", 1), ("rhode-island", 2)]
+)
 def test_hands_made_on_demand_learn_what_those_in_memory_learn(name: str, trunk: int) -> None:
     game = GAMES[name]
     abstraction = RandomAbstraction(game, 4)
@@ -285,6 +294,28 @@ def test_a_trunk_that_does_not_fit_is_refused() -> None:
         ResponseSolver.of_deals(tree, ResponseRule(name="cfr-br", trunk=3), saved)
 
 
+def test_a_trunk_of_all_rounds_has_a_row_for_every_hand_and_no_responses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree = tree_of("leduc", (0, 1))
+    whole = replace(tree, buckets=None).layout.num_slots
+    numbers = sum(whole) + 2 * sum(tree.layout.num_slots)
+    rule = ResponseRule(name="cfr-br", trunk=2)
+    solver = ResponseSolver(tree, rule)
+    for learner, walk in enumerate(solver.walks):
+        assert len(walk.hybrid) == len(walk.trunk) == whole[1 - learner]
+    monkeypatch.setattr(memory, "available_memory", lambda: 8 * numbers)
+    ResponseSolver(tree, rule)
+    monkeypatch.setattr(memory, "available_memory", lambda: 8 * numbers - 1)
+    with pytest.raises(UsageError, match=rf"solving 'leduc' \({numbers:,} numbers\) needs"):
+        ResponseSolver(tree, rule)
+
+
+def test_one_round_is_all_trunk() -> None:
+    run = errai.solve("kuhn", "cfr-br", 4000, discount=(1, 1, 1), measure_every=4000)
+    assert run.measurements[-1].exploitability.chips < 1e-3
+
+
 def test_the_command_line(run_errai) -> None:
     arguments = ("--abstraction", "[JQ.K]", "--algorithm", "cfr-br", "--trunk", "1", "--iterations", "50")
     status, out, _ = run_errai("solve", "leduc", *arguments, "--seed", "4", "--json")
@@ -303,10 +334,9 @@ def test_the_command_line(run_errai) -> None:
 @pytest.mark.parametrize(
     ("game", "options", "sentence"),
     [
-        ("leduc", {"trunk": 2}, "the trunk of 'leduc' must have 1 of its rounds, not 2"),
-        ("rhode-island", {"trunk": 3}, "must have 1 to 2 of its rounds, not 3"),
+        ("leduc", {"trunk": 3}, "the trunk of 'leduc' must have 1 to 2 rounds, not 3"),
         ("leduc", {"trunk": 0}, "trunk must be 1 or more, not 0"),
-        ("kuhn", {}, "'kuhn' has one round"),
+        ("kuhn", {"trunk": 2}, "the trunk of 'kuhn' must have 1 round, not 2"),
         ("leduc", {"alternating": False}, "alternating must be True"),
     ],
 )

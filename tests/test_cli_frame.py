@@ -34,7 +34,7 @@ PARAMETERS = {
         *("--abstraction None", "--against-full False", "--payoffs None", "--threads None"),
         *("--tables-in None", "--dtype None", "--alternating/--simultaneous None", "--delay 0"),
         *("--discount None", "--option None", "--trunk None", "--out None", "--checkpoint-every None"),
-        *("--measure-every None", "--resume False", "--plot None", JSON, SEED),
+        *("--measure-every None", "--resume False", "--plot None", JSON, "--seed None"),
     ],
     "train": [
         *("config None", "--preset None", "--out None", "--resume False", "--estimate False"),

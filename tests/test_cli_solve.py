@@ -54,6 +54,13 @@ def test_solve_exploit_and_resume(run_errai, tmp_path: Path) -> None:
         "best_response_values_chips": list(measured.best_response_values),
         "profile_values_chips": None,
     }
+    for seed in ("0", "7"):  # its own seed, too: whoever gives one expects it to count
+        status, _, err = run_errai("solve", "--resume", "--out", "runs/a", "--seed", seed)
+        assert status == 2
+        assert "--seed needs a game: a run that is resumed keeps its own" in err
+    status, _, err = run_errai("solve", "leduc", "--resume", "--out", "runs/a", "--seed", "7")
+    assert status == 2
+    assert "seed '0', not '7'" in err
     status, out, _ = run_errai("solve", "--resume", "--out", "runs/a", "--iterations", "150", "--json")
     resumed = json.loads(out)
     assert resumed["iterations"] == 150

@@ -103,11 +103,11 @@ def test_measurement_points_follow_from_the_stop_rule() -> None:
 
 
 ONE_GROUP, SEVERAL_GROUPS, SAMPLED = ("kuhn", "cfr+", 4), ("leduc", "pcfr+", 18), ("leduc", "external", 12)
+BY_BUCKETS = ("limit-holdem", "external", 16)
 """Game, algorithm and array files: a table for each player, one of whose groups is a file."""
 
 
-def run_kills(tmp_path: Path, kills: int, seed: int, case: tuple[str, str, int]) -> None:
-    game, algorithm, num_files = case
+def told_of_kills(tmp_path: Path, kills: int, seed: int, game: str, algorithm: str) -> str:
     script = Path(__file__).parent / "killed_runs.py"
     done = subprocess.run(
         [sys.executable, script, tmp_path / "run", str(kills), str(seed), game, algorithm],
@@ -116,7 +116,14 @@ def run_kills(tmp_path: Path, kills: int, seed: int, case: tuple[str, str, int])
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    found = re.fullmatch(r"(\d+) kills, \d+ runs finished, (\d+) array files, (\d+) times .*\n", done.stdout)
+    print(done.stdout, end="")
+    return done.stdout
+
+
+def run_kills(tmp_path: Path, kills: int, seed: int, case: tuple[str, str, int]) -> None:
+    game, algorithm, num_files = case
+    told = told_of_kills(tmp_path, kills, seed, game, algorithm)
+    found = re.fullmatch(r"(\d+) kills, \d+ runs finished, (\d+) array files, (\d+) times .*\n", told)
     assert found is not None
     assert (int(found[1]), int(found[2])) == (kills, num_files)
     if kills >= 100:  # few kills may all fall before a second checkpoint
@@ -143,6 +150,24 @@ def test_a_hundred_kills_of_a_run_with_several_groups_lose_nothing(tmp_path: Pat
 @pytest.mark.slow
 def test_fifty_kills_of_a_run_that_samples_lose_nothing(tmp_path: Path) -> None:
     run_kills(tmp_path, 50, 4, SAMPLED)
+
+
+@pytest.mark.slow
+def test_fifty_kills_of_a_run_by_buckets_lose_nothing(tmp_path: Path) -> None:
+    run_kills(tmp_path, 50, 5, BY_BUCKETS)
+
+
+@pytest.mark.slow
+def test_fifty_kills_where_threads_share_tables_find_no_checkpoint_overdue(tmp_path: Path) -> None:
+    """The script ends with an error where more than an interval was unsaved when the run looked up.
+
+    A kill loses that and what was under way since, which is about a second.
+    """
+    told = told_of_kills(tmp_path, 50, 6, "limit-holdem", "shared")
+    found = re.fullmatch(r"50 kills, (\d+) iterations saved, (.*) seconds lost at most at a kill\n", told)
+    assert found is not None
+    assert int(found[1]) > 0
+    assert float(found[2]) > 0
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 
 import errai
 from errai.abstraction.stored import PlannedAbstraction
+from errai.array_file import read_array
 from errai.errors import UsageError
 from errai.runs import run as run_module
 from errai.runs import training as training_module
@@ -29,6 +30,7 @@ from errai.runs.training_file import parse_entries, preset_names, read_preset, r
 from errai.solvers.solve import StopRule
 from errai.solvers.update_rules import find_rule
 from errai.strategy.bucketed import BucketStrategy
+from errai.tables.checkpoint import read_checkpoint
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
@@ -355,6 +357,37 @@ def test_every_algorithm_that_samples_goes_by_buckets(by_buckets: Path, tmp_path
     for mine, other in zip(straight.strategy.tables, loaded.tables, strict=True):
         assert np.array_equal(mine, other)
         assert mine.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "iterations"), [("pcs", 6), ("external", 2000)])
+def test_limit_holdem_goes_on_by_buckets_with_the_same_bytes(
+    tmp_path: Path, run_errai: RunErrai, name: str, iterations: int
+) -> None:
+    """Building the buckets, once for both, takes most of the time."""
+    (tmp_path / "limit.toml").write_text(
+        '[game]\nname = "limit-holdem"\n\n[abstraction]\nname = "IR-PHS-SHS 169-5-5-5"\n\n'
+        f'[algorithm]\nname = "{name}"\n\n[random]\nseed = 3\n'
+    )
+    line = ("train", "limit.toml", "--checkpoint-every", "0")
+    assert run_errai(*line, "--out", "straight", "--iterations", str(iterations))[0] == 0
+    assert run_errai(*line, "--out", "parts", "--iterations", str(iterations // 3))[0] == 0
+    begun = read_checkpoint(Path("parts")).state["iteration"]
+    assert run_errai("train", "--resume", "--out", "parts", "--iterations", str(iterations))[0] == 0
+    whole, parts = (read_checkpoint(Path(folder)) for folder in ("straight", "parts"))
+    assert (begun, whole.state["iteration"], parts.state["iteration"]) == (
+        iterations // 3,
+        iterations,
+        iterations,
+    )
+    assert whole.arrays.keys() == parts.arrays.keys()
+    for array, (file, _) in whole.arrays.items():
+        straight, resumed = (
+            read_array(Path(folder) / found)[1]
+            for folder, found in (("straight", file), ("parts", parts.arrays[array][0]))
+        )
+        assert straight.tobytes() == resumed.tobytes()
+        assert straight.any()
 
 
 def test_a_walk_of_all_hands_is_refused_where_they_do_not_fit(

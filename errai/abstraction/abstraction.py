@@ -144,10 +144,12 @@ class AbstractionWriter:
         self._folder = FolderWriter(folder, fingerprint, "round")
         self._recipes = tuple(recipes)
         self._rounds: dict[tuple[int, int], dict[str, Any]] = {}
+        self._shared: dict[str, str] = {}
 
     def write_clusters(self, opponent_clusters: npt.NDArray[np.uint16], num_clusters: int) -> None:
         """Write what OCHS look-ups need."""
-        self._folder.write_shared(CLUSTERS_NAME, opponent_clusters, "clusters", {COUNT_NOTE: num_clusters})
+        write, notes = self._folder.write_shared, {COUNT_NOTE: num_clusters}
+        self._shared[CLUSTERS_NAME] = write(CLUSTERS_NAME, opponent_clusters, "clusters", notes)
 
     def write_round(self, player: int, r: int, buckets: RoundBuckets, statistics: dict[str, Any]) -> None:
         """Write a round, and a note of it with which an interrupted build goes on."""
@@ -184,6 +186,7 @@ class AbstractionWriter:
                 "name": " / ".join(recipe.name for recipe in self._recipes),
                 "game": describe_rules(self._recipes[0].rules),
                 "players": rounds,
+                "arrays": self._shared,
             }
         )
 
@@ -194,7 +197,8 @@ def read_abstraction(folder: Path, *, whole: bool = False) -> Abstraction:
     manifest = read_manifest(folder)
     rules = restore_poker_rules(manifest["game"])
     path = folder / f"{CLUSTERS_NAME}.array"
-    header, clusters = read_array(path, fingerprint=manifest["fingerprint"])
+    checksum = manifest.get("arrays", {}).get(CLUSTERS_NAME)  # older manifests have none
+    header, clusters = read_array(path, fingerprint=manifest["fingerprint"], expected_checksum=checksum)
     players, recipes, statistics = [], [], []
     for player, entries in enumerate(manifest["players"]):
         builder = RoundFactory(rules, clusters)

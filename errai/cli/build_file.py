@@ -19,6 +19,7 @@ that build, and begins it where nothing of it is there, as `errai solve GAME --r
 
 import json
 import re
+import shlex
 import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -111,7 +112,7 @@ def verify_folder(folder: Path, build: Build) -> None:
     if noted is not None and is_begun and noted != asdict(build):
         raise UsageError(
             f"'{folder}' holds an unfinished build of something else, '{noted['name']}': go on with it by "
-            f"--resume --out {folder}, or give another --out"
+            f"--resume --out {shlex.quote(str(folder))}, or give another --out"
         )
 
 

@@ -13,12 +13,12 @@ from errai.cli.options import (
     Iterations,
     Json,
     MaxRaises,
+    OptionalSeed,
     Out,
     PayoffsText,
     Plot,
     Refusal,
     Resume,
-    Seed,
     Threads,
     Time,
     folder,
@@ -164,7 +164,10 @@ def solve_command(
         ),
     ] = None,
     trunk: Annotated[
-        int | None, whole_option("--trunk", "Rounds above the sampled sub-games of cfr-br.", 1)
+        int | None,
+        whole_option(
+            "--trunk", "Rounds above the sampled sub-games of cfr-br, up to all of them; 1 without it.", 1
+        ),
     ] = None,
     out: Out = None,
     checkpoint_every: Annotated[
@@ -177,7 +180,7 @@ def solve_command(
     resume: Resume = False,
     plot: Plot = None,
     json: Json = False,
-    seed: Seed = 0,
+    seed: OptionalSeed = None,
 ) -> None:
     """Solve a game.
 
@@ -219,6 +222,7 @@ def solve_command(
             "--delay": delay or None,
             "--alternating": alternating,
             "--option": option or None,
+            "--seed": seed,
         }
         if given := [name for name, value in fixed.items() if value is not None]:
             raise UsageError(f"{given[0]} needs a game: a run that is resumed keeps its own")
@@ -243,7 +247,7 @@ def solve_command(
             refused["--algorithm lp"] = algorithm
         _refuse(refused, f"'{game}', a dice game")
         rule = configured_rule(algorithm or "cfr+", alternating, delay, discounts, named, trunk)
-        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json, seed)
+        _solve_bluff(rules, rule, stop or StopRule.of(), measure_every, json, seed or 0)
         return
     if against_full:
         seen = find_abstractions(abstraction, rules) if abstraction is not None else None
@@ -279,7 +283,7 @@ def solve_command(
     configured = configure(
         rules,
         algorithm or "cfr+",
-        seed=seed,
+        seed=seed or 0,
         bets=menu,
         abstraction=abstraction,
         payoffs=payoffs,

@@ -1,5 +1,6 @@
 """`errai train`."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -138,7 +139,7 @@ def _train(training: "Training", out: str, resume: bool, how: dict[str, Any], js
         needs = training.verify(out)
         if not json:
             _print_needs(training, needs, out, json=False)
-    go_on = f"errai train --resume --out {out}"
+    go_on = shlex.join(["errai", "train", "--resume", "--out", out])
     with Progress(
         f"what is built stays in the cache; begin again with the same command, or {go_on}"
     ) as progress:

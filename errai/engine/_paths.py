@@ -247,7 +247,7 @@ def learn_responses(
     children,  # INOUT int64[B, 2]  a copy of `follow`; those of a path's boards are changed
     cells,  # IN   CellArrays
     tables,  # INOUT [walk] Tables
-    boards,  # TMP  int64[trunk + 1]
+    boards,  # TMP  int64[path]  rounds of the trunk, and the first below it if any
     bounds,  # TMP  int64[2]
     above,  # IN   [player] float[...]  reach of root cells
     buffers,  # INOUT Buffers

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from errai.engine.dealt_boards import DealtBoards, layout_at
 from errai.engine.plan import Plan
-from errai.engine.sampled_subgames import Subgame, hybrid_places
+from errai.engine.sampled_subgames import Subgame, hybrid_places, path_length
 from errai.engine.workspace import Buffers, make_buffers
 from errai.games.deals import Deals
 from errai.memory import verify_memory
@@ -25,7 +25,7 @@ class DealtSubgames:
     """Sub-games whose hands are made when they are dealt.
 
     Attributes:
-        trunk_cells: the hands of the trunk, and at the first boards below it.
+        trunk_cells: the hands of the trunk, and at the first boards below it where there are any.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class DealtSubgames:
         self._walk, self._layout, self._buckets = walk, layout, buckets
         self._dtype, self._trunk = np.dtype(dtype), trunk
         rules = deals.rules
+        self._path_length = path_length(trunk, rules.num_rounds)
         rows = np.array([deals.num_rows(r) for r in range(rules.num_rounds)])
         trunk_slots = (walk.num_slots * rows)[:, :trunk].sum()
         # Both positions have a hybrid, and its hands are counted before they are made.
@@ -57,7 +58,8 @@ class DealtSubgames:
             int(trunk_slots) * self._dtype.itemsize, f"the trunks of '{rules.name}' ({trunk_slots:,} slots)"
         )
         self._boards = DealtBoards(deals)
-        self.trunk_cells = cells_below(deals, 0, 0, rules.num_board_cards[0] == 0, last_round=trunk)
+        last_round = self._path_length - 1
+        self.trunk_cells = cells_below(deals, 0, 0, rules.num_board_cards[0] == 0, last_round=last_round)
         self._trunk_places = hybrid_places(walk, self.trunk_cells, trunk)
         self._made: dict[int, Buffers] = {}
 
@@ -71,7 +73,7 @@ class DealtSubgames:
         """[position] slots with room for the responses of any sub-game."""
         round_board, follow = self._boards.links.round_board, self._boards.follow
         most_cells = self._boards.most_cells
-        first = np.arange(round_board[self._trunk], round_board[self._trunk + 1])
+        first = np.arange(round_board[self._trunk], round_board[self._path_length])
         last = first + 1
         sizes = np.array(self.trunk_slots)
         for r in range(self._trunk, len(most_cells)):
@@ -86,10 +88,10 @@ class DealtSubgames:
 
     def sample(self, seed: int, iteration: int, learner: int) -> Subgame:
         """Deal a sub-game for a learner."""
-        return self.subgame(self._boards.sample(seed, iteration, learner, self._trunk + 1), learner)
+        return self.subgame(self._boards.sample(seed, iteration, learner, self._path_length), learner)
 
     def subgame(self, path: npt.NDArray[np.int64], learner: int) -> Subgame:
-        """Return a sub-game of a learner: path int64[trunk + 1], boards counted through all rounds."""
+        """Return a sub-game of a learner: path int64[boards], boards counted through all rounds."""
         trunk, boards = self._trunk, self._boards
         numbers, factors = boards.in_rounds(path), boards.factors(path)
         cells = path_cells(boards.deals, numbers, factors, with_following=True)
@@ -100,7 +102,7 @@ class DealtSubgames:
         layout = layout_at(self._layout, cells, self._buckets(cells))
         places, above = hybrid_places(self._walk, cells, trunk), self._trunk_places
         begin = places.begin + (np.array(above.trunk_slots) - np.array(places.trunk_slots))[:, np.newaxis]
-        begin[:, :trunk] = above.begin[:, path[:-1]]
+        begin[:, :trunk] = above.begin[:, path[:trunk]]
         arrays = plan.bucketed_arrays if layout.bucketed.any() else plan.arrays
         return Subgame(plan, 0, plan.children, arrays, layout, begin, places.rows)
 

@@ -9,6 +9,9 @@ against, and forgotten. Steps of an iteration:
 2. The hybrid is walked: in the trunk it learns, below it keeps its best actions.
 3. The learner is walked, and learns in all rounds against that.
 
+A trunk may have as many rounds as the game. A path then has a board in each of them, nothing follows it, and
+the hybrid learns everywhere.
+
 The hybrid's table is the trunk's rows, board by board, and behind them room for the responses of one
 sub-game. Deals that were sampled count as often as those that might have been dealt instead, so that values
 are unbiased; deals below them count as in a full walk.
@@ -95,37 +98,43 @@ class HybridPlaces(NamedTuple):
     size: tuple[int, int]
 
 
+def path_length(trunk: int, num_rounds: int) -> int:
+    """Return the boards of a path: the trunk's, and the first below it where there is one."""
+    return min(trunk + 1, num_rounds)
+
+
 def hybrid_places(walk: WalkTree, cells: Cells, trunk: int) -> HybridPlaces:
     """Lay out hybrids' tables for all boards of a plan.
 
     Args:
         walk: the betting.
         cells: boards and hands.
-        trunk: rounds of the trunk.
+        trunk: rounds of the trunk; where the cells have no others, there are no responses.
     """
     links = cells.links
     begin, rows = (np.zeros((2, int(links.round_board[-1])), dtype=np.int64) for _ in range(2))
     trunk_slots, sizes = [], []
     for q, player in enumerate(cells.players):
         rows[q] = np.diff(player.cell_begin)
-        end = 0
+        end = kept = 0
         # [board of the first round below the trunk] the boards below it in the round at hand
-        below = np.arange(links.round_board[trunk], links.round_board[trunk + 1] + 1)
+        below = np.arange(
+            links.round_board[trunk], links.round_board[path_length(trunk, cells.num_rounds)] + 1
+        )
         for r in range(cells.num_rounds):
             first, last = links.round_board[r : r + 2].tolist()
             before = np.concatenate([[0], np.cumsum(rows[q, first:last])])
             slots = int(walk.num_slots[q, cells.first_round + r])
             if r < trunk:
                 begin[q, first:last] = end + before[:-1] * slots
-                end += int(before[-1]) * slots
+                end = kept = end + int(before[-1]) * slots
                 continue
-            if r == trunk:
-                trunk_slots.append(end)
-            else:
+            if r > trunk:
                 below = np.append(links.child_begin[below[:-1]], last)
             starts = before[below - first]
             begin[q, first:last] = end + (before[:-1] - np.repeat(starts[:-1], np.diff(below))) * slots
             end += int(np.diff(starts).max()) * slots
+        trunk_slots.append(kept)
         sizes.append(end)
     return HybridPlaces(begin, rows, (trunk_slots[0], trunk_slots[1]), (sizes[0], sizes[1]))
 
@@ -146,7 +155,7 @@ class GameSubgames:
             layout: of the learners' tables.
             trunk: rounds of the trunk.
         """
-        self.plan, self.layout, self._trunk = plan, layout, trunk
+        self.plan, self.layout, self._path_length = plan, layout, path_length(trunk, plan.num_rounds)
         bucketed = bool(layout.bucketed.any())
         self._cells = sampled_arrays(plan, bucketed, trunk)
         self._before = deals_before(plan.cells.links)
@@ -171,14 +180,14 @@ class GameSubgames:
 
     def sample(self, seed: int, iteration: int, learner: int) -> Subgame:
         """Deal a sub-game for a learner; the last one of this learner is no longer to be walked."""
-        path = np.zeros(self._trunk + 1, dtype=np.int64)
+        path = np.zeros(self._path_length, dtype=np.int64)
         key = np.uint64(stream_key(seed, iteration, learner))
         round_board = self.plan.cells.links.round_board
         path_kernels.sample_boards(key, round_board, self.plan.children, self._before, path)
         return self.subgame(path, learner)
 
     def subgame(self, path: npt.NDArray[np.int64], learner: int) -> Subgame:
-        """Return a sub-game of a learner: path int64[trunk + 1], boards counted through all rounds."""
+        """Return a sub-game of a learner: path int64[boards], boards counted through all rounds."""
         # What an earlier path has left is at boards that this one does not visit, or replaces.
         self._children[learner][path[:-1]] = np.stack([path[1:], path[1:] + 1], axis=1)
         return self.whole(learner)._replace(first_board=int(path[0]))
@@ -219,7 +228,7 @@ class GameSubgames:
             self._children[learner],
             self._cells,
             tables,
-            np.zeros(self._trunk + 1, dtype=np.int64),
+            np.zeros(self._path_length, dtype=np.int64),
             np.zeros(2, dtype=np.int64),
             root.initial,
             self._buffers[learner],

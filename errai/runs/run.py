@@ -205,7 +205,7 @@ def solve(  # type: ignore[misc]  # the overloads name only what decides the typ
         delay: iterations before averaging starts.
         discount: (alpha, beta, gamma) for `dcfr`; where boards are sampled, alpha must be beta.
         options: of algorithms that sample, by name, such as `{"deals": 64}`; see `errai.SampledRule`.
-        trunk: with `cfr-br`, rounds above the sub-games that are sampled; by default 1.
+        trunk: with `cfr-br`, rounds above the sub-games that are sampled, up to all of them; by default 1.
         dtype: of the tables; by default float64 for small games.
         num_threads: by default all cores for large games; the result does not depend on it, unless the
             option `shared` of an algorithm that samples is on.

@@ -7,11 +7,12 @@ sampled; the hybrid learns in the trunk by its own regrets and answers the learn
 an exact best response; then the learner learns against that (`errai.engine.sampled_subgames`). Both learners
 together are one strategy, the least exploitable that their abstraction can express.
 
-`trunk` says how many rounds are above the sub-games. In the two-round games [2-1] and [2-4] it is 1: each
-iteration samples a flop.
+`trunk` says how many rounds are above the sub-games. In the two-round games [2-1] and [2-4] the hybrid
+answers on a sampled flop if it is 1. If it is 2, nothing is left to answer, and the hybrid learns by its own
+regrets at every hand of every board: public chance sampling against an unabstracted opponent.
 
-The average strategy is proved to converge. The current one does so in practice, faster and with more noise;
-the thesis plays either.
+The average strategy is proved to converge. The current one does so in practice where a best response answers
+it, with more noise; the thesis plays either. With a trunk of all rounds only the average is of use.
 """
 
 import time
@@ -195,10 +196,8 @@ def _warm_up_responses(dtype: str) -> None:
 
 
 def verify_trunk(tree: PublicTree, trunk: int) -> None:
-    """Refuse a trunk below which there is nothing to sample."""
+    """Refuse a trunk of more rounds than the game has."""
     num_rounds = tree.betting.num_rounds
-    if num_rounds < 2:
-        raise UsageError(f"'{tree.game.name}' has one round: cfr-br needs a trunk and rounds below it")
-    if not 1 <= trunk < num_rounds:
-        valid = "1" if num_rounds == 2 else f"1 to {num_rounds - 1}"
-        raise UsageError(f"the trunk of '{tree.game.name}' must have {valid} of its rounds, not {trunk}")
+    if not 1 <= trunk <= num_rounds:
+        valid = "1 round" if num_rounds == 1 else f"1 to {num_rounds} rounds"
+        raise UsageError(f"the trunk of '{tree.game.name}' must have {valid}, not {trunk}")
