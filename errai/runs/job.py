@@ -120,7 +120,7 @@ class Job:
             raise UsageError(f"the seconds between checkpoints must be 0 or more, not {checkpoint_every}")
         solver, folder, schedule = self.solver, self.folder, self.schedule
         evaluations = list(self.earlier)
-        saved = time.monotonic()
+        saved = paused = time.monotonic()
         interrupted = False
 
         def keep(evaluation: Evaluation) -> None:
@@ -131,11 +131,14 @@ class Job:
                 report(evaluation)
 
         def pause() -> bool:
-            nonlocal saved, interrupted
+            nonlocal saved, paused, interrupted
             interrupted = between is not None and between()
-            if folder is not None and not interrupted and time.monotonic() - saved >= checkpoint_every:
+            now = time.monotonic()
+            # Where the next pause would come too late, now: a kill may cost one interval, not a pause more.
+            if folder is not None and not interrupted and now - saved + (now - paused) >= checkpoint_every:
                 self.save()
                 saved = time.monotonic()
+            paused = time.monotonic()
             return interrupted
 
         try:

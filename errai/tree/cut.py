@@ -8,14 +8,14 @@ the round before (before the turn: 63 entries x 1,755 flops, as Cepheus was dist
 Because of the betting tree's order, the nodes of a sub-game are one contiguous block in every round.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from errai.errors import UsageError
 from errai.games.deals import Deals
-from errai.tree.betting_tree import CHANCE, BettingTree
+from errai.tree.betting_tree import CHANCE, NO_NODE, BettingTree
 
 
 @dataclass(frozen=True)
@@ -122,3 +122,31 @@ class Cut:
             last_entry = int(np.searchsorted(self.tree.entry_nodes[r], last))
             blocks.append((int(first), self.tree.block(r, last_entry)[1]))
         return tuple(blocks)
+
+
+def betting_below(tree: BettingTree, blocks: Sequence[tuple[int, int]], first_round: int) -> BettingTree:
+    """Return the betting of one sub-game as a tree of its own, rounds counted from its first.
+
+    Chips are those of the whole hand. Nodes keep their order: node n of a round becomes n minus the begin of
+    the round's block, plus the nodes of the rounds before.
+
+    Args:
+        tree: the whole betting.
+        blocks: [round] begin and end of the sub-game's nodes, as in `Subgame.blocks`.
+        first_round: the round of the first block.
+    """
+    nodes = np.concatenate([np.arange(begin, end) for begin, end in blocks])
+    place = np.full(tree.num_nodes + 1, NO_NODE, dtype=np.int32)  # NO_NODE is the last place
+    place[nodes] = np.arange(len(nodes), dtype=np.int32)
+    sizes = [end - begin for begin, end in blocks]
+    return BettingTree(
+        parent=place[tree.parent[nodes]],
+        first_child=place[tree.first_child[nodes]],
+        num_children=tree.num_children[nodes],
+        kind=tree.kind[nodes],
+        player=tree.player[nodes],
+        round=(tree.round[nodes] - first_round).astype(np.int8),
+        action=tree.action[nodes],
+        chips=tree.chips[nodes],
+        round_begin=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+    )
