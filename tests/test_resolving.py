@@ -16,6 +16,12 @@ from errai.tree.betting_tree import DECISION
 from errai.tree.cut import Cut, betting_below
 
 
+def solved(algorithm: str, iterations: int) -> Strategy:
+    strategy = errai.solve("leduc", algorithm=algorithm, iterations=iterations).strategy
+    assert isinstance(strategy, Strategy)
+    return strategy
+
+
 def places(tree: PublicTree, round_index: int) -> list[Place]:
     deals = Deals(tree.rules)
     entries = range(len(tree.betting.entry_nodes[round_index]))
@@ -45,7 +51,7 @@ def with_resolved(
 
 @pytest.mark.parametrize("iterations", [3, 50])
 def test_resolving_all_of_leducs_second_round_gives_away_no_more_in_either_position(iterations):
-    blueprint = errai.solve("leduc", algorithm="cfr", iterations=iterations).strategy
+    blueprint = solved("cfr", iterations)
     before = errai.exploitability(blueprint).best_response_values
     after = errai.exploitability(with_resolved(blueprint, 1, 500)).best_response_values
     assert after[0] < before[0]
@@ -53,7 +59,7 @@ def test_resolving_all_of_leducs_second_round_gives_away_no_more_in_either_posit
 
 
 def test_a_good_blueprint_is_not_made_worse_than_rounding():
-    blueprint = errai.solve("leduc", algorithm="cfr+", iterations=2000).strategy
+    blueprint = solved("cfr+", 2000)
     before = errai.exploitability(blueprint).best_response_values
     after = errai.exploitability(with_resolved(blueprint, 1, 1000, -1e-2)).best_response_values
     # The gadget game is solved by iterations, so what is left of it may show.
@@ -62,7 +68,7 @@ def test_a_good_blueprint_is_not_made_worse_than_rounding():
 
 
 def test_reach_is_the_product_of_what_the_blueprint_plays():
-    blueprint = errai.solve("leduc", algorithm="cfr", iterations=20).strategy
+    blueprint = solved("cfr", 20)
     tree = blueprint.tree
     deals = Deals(tree.rules)
     # The entry after "crc/": position 0 checked and called, position 1 raised.
@@ -92,7 +98,7 @@ def is_crc(tree: PublicTree, node: int) -> bool:
 
 def test_the_blueprint_itself_gives_away_exactly_what_is_offered():
     """Played in the sub-game, it leaves no margin for any hand: both sides are in the same units."""
-    blueprint = errai.solve("leduc", algorithm="cfr", iterations=20).strategy
+    blueprint = solved("cfr", 20)
     tree = blueprint.tree
     for player, place in product((0, 1), places(tree, 1)):
         subgame = ResolvedSubgame(tree, blueprint.plays, Deals(tree.rules), place, player)

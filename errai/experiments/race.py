@@ -4,6 +4,7 @@ Measuring takes no time of the race. Curves are means over independent runs, as 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from errai.experiments.figure import Curves, Size, Tell
 from errai.solvers.table_solver import TableSolver
@@ -62,15 +63,27 @@ def race(
     points = seconds_to_measure(size.amount)
     values: dict[str, Sequence[float]] = {}
     steps = len(solvers) * size.runs * len(points)
-    done = 0
-    for name, make in solvers.items():
-        sums = [0.0] * len(points)
+    for place, (name, make) in enumerate(solvers.items()):
+        runs = []
         for run in range(size.runs):
-            solver = make(seed + run)
-            for place, point in enumerate(points):
-                run_until(solver, point)
-                sums[place] += measure(solver)
-                done += 1
-                tell(name, done, steps)
-        values[name] = [total / size.runs for total in sums]
+            before = (place * size.runs + run) * len(points)
+            told = partial(_tell_step, tell, name, before, steps)
+            runs.append(_curve(make(seed + run), points, measure, told))
+        values[name] = [sum(of_point) / size.runs for of_point in zip(*runs, strict=True)]
     return Curves(points, values)
+
+
+def _curve(
+    solver: TableSolver, points: Sequence[float], measure: Measure, told: Callable[[int], None]
+) -> list[float]:
+    """Run one solver and measure it at some times; nobody else holds it, so its memory is free afterwards."""
+    found = []
+    for point in points:
+        run_until(solver, point)
+        found.append(measure(solver))
+        told(len(found))
+    return found
+
+
+def _tell_step(tell: Tell, name: str, before: int, steps: int, done: int) -> None:
+    tell(name, before + done, steps)
