@@ -156,8 +156,7 @@ class BucketResponse:
         Args:
             player: whose values.
             r: the round.
-            reach: float[E, rows] the opponent's, times the chips at issue, which are negative where the player
-                has folded.
+            reach: float[E, rows] the opponent's, times the chips at issue; negative where the player folded.
             is_fold: whether somebody has folded there, or hands are shown.
         """
         matrices = self._together[r] if is_fold else self.pairs.ahead
