@@ -34,7 +34,7 @@ GAME = "limit-holdem"
 ALGORITHMS = ("cs", "pcs")
 SMALL, LARGER = "5", ("8", "10", "12")
 
-NUM_BOARDS = 20_000
+NUM_BOARDS = 10_000
 """That a measurement is made on."""
 
 MANY_ROWS = 1_000
