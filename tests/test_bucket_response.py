@@ -11,8 +11,8 @@ from errai.abstraction.protocol import CardAbstraction
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
+from errai.response import _bucket_pairs, bucket_response
 from errai.response import bucket_pairs as pairs_module
-from errai.response import bucket_response
 from errai.response.bucket_pairs import BucketPairs, count_pairs
 from errai.response.bucket_response import BucketResponse
 from errai.response.results import SampledAbstractExploitability
@@ -128,7 +128,7 @@ def test_buckets_that_forget_are_refused(tmp_path: Path) -> None:
 
 def test_counts_that_do_not_fit_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = random_strategy(LEDUC, "PR-HS 2-2", tmp_path / "a")
-    monkeypatch.setattr(pairs_module.kernels, "add_pairs", lambda *_: None)
+    monkeypatch.setattr(_bucket_pairs, "add_pairs", lambda *_: None)
     with pytest.raises(UsageError, match="are too many to be counted in 32 bits"):
         counted(strategy)
 

@@ -65,6 +65,15 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
         assert any(note.startswith(f"{name}: {above[-1]:.1f} mbb/g") for note in curves.notes)
 
 
+def test_abstract_games_that_do_not_fit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thesis_figure_3_3, "GAME", "leduc")
+    monkeypatch.setattr(thesis_figure_3_3, "NUM_BOARDS", 60)
+    monkeypatch.setattr(thesis_figure_3_3, "FIRST_POINT", 0.1)
+    curves = find_figure("thesis-figure-3.3").draw(Size(0.1, 1, ("4", "2")), 3, lambda *_: None)
+    assert list(curves.values) == ["CS in 2 buckets", "PCS in 2 buckets"]
+    assert curves.left_out[0].startswith("4 buckets a round are left out: the number of buckets in round 1")
+
+
 def test_claims_about_abstract_games_name_the_games_of_the_thesis() -> None:
     figure = find_figure("thesis-figure-3.3")
     assert figure.claims == (

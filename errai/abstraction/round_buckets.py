@@ -221,7 +221,7 @@ class RefinedStrength(_Refined):
         return self._part(parents, features.strength[hands])
 
     def _part(self, parents: Numbers, strength: npt.NDArray[np.integer]) -> Numbers:
-        child = self._children[parents, strength].astype(np.int64)
+        child: Numbers = self._children[parents, strength].astype(np.int64)
         return parents * self._num_children + child
 
     @property

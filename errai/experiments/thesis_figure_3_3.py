@@ -18,6 +18,7 @@ import numpy as np
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.stored import PlannedAbstraction
 from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
 from errai.experiments.race import race, seconds_to_measure
 from errai.games.catalogue import load_card_game
@@ -83,6 +84,15 @@ class _Measure:
         return found.mbb_per_game
 
 
+def _abstraction(tree: PublicTree, buckets: str, tell: Tell) -> SavedAbstraction:
+    """Return an abstraction of the cache, built first where it is missing; always the same one."""
+    name = recipe(buckets, tree.rules.num_rounds)
+    planned = PlannedAbstraction.of(tree.rules, name, BuildOptions(seed=0))
+    planned.verify()
+    planned.open(tell)
+    return SavedAbstraction.open(planned.folder)
+
+
 def _solver(tree: PublicTree, saved: SavedAbstraction, algorithm: str, seed: int) -> TableSolver:
     rule = find_rule(algorithm)
     if isinstance(rule, SampledBoardsRule):
@@ -98,14 +108,14 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
     points = seconds_to_measure(size.amount, FIRST_POINT, points_a_doubling=1)
     values: dict[str, Sequence[float]] = {}
     beside: dict[str, Sequence[float]] = {}
-    notes = []
+    notes, left_out = [], []
     for buckets in size.parts:
-        options = BuildOptions(seed=0)
-        planned = PlannedAbstraction.of(tree.rules, recipe(buckets, tree.rules.num_rounds), options)
-        planned.verify()
-        planned.open(tell)
-        saved = SavedAbstraction.open(planned.folder)
-        measure = _Measure(tree, saved, seed, tell)
+        try:
+            saved = _abstraction(tree, buckets, tell)
+            measure = _Measure(tree, saved, seed, tell)
+        except UsageError as error:  # what was raced so far is kept
+            left_out.append(f"{buckets} buckets a round are left out: {error}")
+            continue
         solvers = {curve(buckets, one): partial(_solver, tree, saved, one) for one in ALGORITHMS}
         values |= race(solvers, size, seed, tell, measure, points).values
         below = np.array(measure.below).reshape(len(solvers), size.runs, len(points)).mean(axis=1)
@@ -115,7 +125,7 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
                 f"{name}: {values[name][-1]:.1f} mbb/g at the end on {NUM_BOARDS:,} boards, "
                 f"{of_curve[-1]:.1f} on others than it is chosen on"
             )
-    return Curves(points, values, beside=beside, notes=tuple(notes))
+    return Curves(points, values, tuple(left_out), beside=beside, notes=tuple(notes))
 
 
 FIGURE = Figure(

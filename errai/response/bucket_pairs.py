@@ -148,9 +148,9 @@ class _HandRows:
 
 
 def memory_of_pairs(layout: BucketLayout, num_parts: int) -> int:
-    """Return the bytes of the matrices."""
-    rows = layout.rows[:, -1].tolist()
-    return 2 * num_parts * rows[0] * rows[1] * 4
+    """Return the bytes of the matrices, with what counting one part takes besides."""
+    first, second = (int(rows) for rows in layout.rows[:, -1])
+    return (2 * num_parts * 4 + 16) * first * second
 
 
 def count_pairs(

@@ -18,7 +18,7 @@ actions win on the parts (the derivative of a maximum is that of what is chosen)
 nothing of the bias. `errai.response.flop_sample` does the same with flops.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,9 @@ from errai.tree.betting_tree import CHANCE, DECISION, FOLD, SHOWDOWN
 
 MOST_BYTES = 1 << 28
 """Vectors of one batch of betting sequences take about so many bytes at most."""
+
+SHAPE_BYTES = 3 * 2
+"""A node's kind, player and number of children, which NumPy joins as 16-bit numbers."""
 
 Floats = npt.NDArray[np.floating]
 Nodes = npt.NDArray[np.int64]
@@ -67,9 +70,13 @@ class _Values:
         found = (self.best, self.parts, self.chosen, self.paid)
         return [array for array in found if array is not None]
 
-    def mapped(self, change) -> "_Values":  # type: ignore[no-untyped-def]
+    def mapped(self, change: Callable[[Floats], Floats]) -> "_Values":
         """Return what a function makes of each array, whose last two axes are [E, rows]."""
         return _Values(*(change(array) for array in self._arrays()))
+
+    def at(self, entries: slice) -> "_Values":
+        """Return the values at some of the betting sequences."""
+        return self.mapped(lambda array: array[..., entries, :])
 
     @staticmethod
     def sum_of(children: "list[_Values]") -> "_Values":
@@ -220,10 +227,10 @@ class _Walk:
         rows = max(_num_rows(self._response.pairs, q, r) for q in (0, 1))
         for place, entry in enumerate(np.searchsorted(first, entries).tolist()):
             block = slice(*betting.block(r, entry))
-            shape = np.stack([betting.kind[block], betting.player[block], betting.num_children[block]])
-            groups.setdefault(shape.tobytes(), []).append(place)
+            about = np.stack([betting.kind[block], betting.player[block], betting.num_children[block]])
+            groups.setdefault(about.tobytes(), []).append(place)
         for shape, places in groups.items():
-            vectors = len(shape) // 3 * (1 + 3 * self._response.pairs.num_parts)
+            vectors = len(shape) // SHAPE_BYTES * (1 + 3 * self._response.pairs.num_parts)
             number = max(1, MOST_BYTES // (vectors * rows * self._dtype.itemsize))
             for begin in range(0, len(places), number):
                 yield np.array(places[begin : begin + number])
@@ -282,7 +289,7 @@ class _Walk:
         found = self._round(r + 1, following, reach).mapped(lambda array: _summed(array, own, size))
         for place, k in enumerate(places):
             here = slice(place * len(entries), (place + 1) * len(entries))
-            values[k] = found.mapped(lambda array, here=here: array[..., here, :])
+            values[k] = found.at(here)
 
     def _sign(self, folded: int, is_fold: bool) -> int:
         return -1 if is_fold and folded == self._player else 1
