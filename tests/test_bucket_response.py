@@ -7,7 +7,10 @@ import pytest
 from naive.bucket_pairs import bucket_pairs
 
 import errai
-from errai.abstraction.protocol import CardAbstraction
+from errai.abstraction import round_buckets
+from errai.abstraction.features.features import BoardSweep
+from errai.abstraction.features.hands import HandClasses
+from errai.abstraction.round_buckets import RefinedStrength, RoundBuckets
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.rules import PokerRules
@@ -133,12 +136,30 @@ def test_counts_that_do_not_fit_are_noticed(tmp_path: Path, monkeypatch: pytest.
         counted(strategy)
 
 
-def test_single_deals_of_a_refined_round_are_those_of_its_boards(tmp_path: Path) -> None:
-    """Few hands of a board are compared one by one, many by sorting."""
-    abstraction: CardAbstraction = errai.abstract(RHODE_ISLAND, "PR-HS 3-2-2", out=tmp_path / "a")
+class SumOfCards(RoundBuckets):
+    """A round before the last whose buckets are told by the cards themselves."""
+
+    kind = "sum"
+    num_buckets = 3
+
+    def of_deals(self, cards: np.ndarray) -> np.ndarray:
+        return cards.sum(axis=1, dtype=np.int64) % 3
+
+
+@pytest.mark.parametrize("few", [0, 16])
+def test_single_deals_of_a_refined_round_are_those_of_its_boards(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few hands of a board are compared one by one, many by sorting; `on_board` sorts."""
+    monkeypatch.setattr(round_buckets, "FEW_HANDS", few)
+    sweep = BoardSweep(HandClasses(errai.load_game("limit-holdem")), None, 0)
+    children = np.random.default_rng(4).integers(0, 5, (3, 1981)).astype(np.uint8)
+    refined = RefinedStrength(SumOfCards(), 6, 2, sweep, children, 5)
     rng = np.random.default_rng(3)
-    cards = np.array([rng.permutation(52)[:3] for _ in range(200)], dtype=np.uint8)
-    alone = np.concatenate([abstraction.buckets(one[np.newaxis], 2, 0) for one in cards])
-    together = [abstraction.buckets(np.repeat(one[np.newaxis], 40, axis=0), 2, 0)[0] for one in cards]
-    np.testing.assert_array_equal(alone, together)
-    np.testing.assert_array_equal(alone, abstraction.buckets(cards, 2, 0))
+    cards = np.array([rng.permutation(52)[:7] for _ in range(6)], dtype=np.uint8)
+    low, high = np.sort(cards[:, :2], axis=1).T.astype(np.int64)
+    expected = [
+        int(refined.on_board(one[np.newaxis], np.array([number]))[0])
+        for one, number in zip(cards, high * (high - 1) // 2 + low, strict=True)
+    ]
+    assert refined.of_deals(cards).tolist() == expected

@@ -63,6 +63,8 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
         above, below = curves.values[name], curves.beside[f"{name}, cross-validated"]
         assert all(low < high for low, high in zip(below, above, strict=True))
         assert any(note.startswith(f"{name}: {above[-1]:.1f} mbb/g") for note in curves.notes)
+    ahead = min(names[2:], key=lambda name: curves.values[name][-1])
+    assert curves.notes[-1] == f"{ahead} is ahead at the end"
 
 
 def test_abstract_games_that_do_not_fit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +84,8 @@ def test_claims_about_abstract_games_name_the_games_of_the_thesis() -> None:
         ("PCS in 10 buckets", "CS in 10 buckets"),
         ("PCS in 12 buckets", "CS in 12 buckets"),
     )
-    assert figure.sizes[QUICK].parts == ("5", "8")
-    assert figure.sizes[PAPER].parts == ("5", "8", "10", "12")
+    assert figure.sizes[QUICK].parts == ("2", "5", "8")
+    assert figure.sizes[PAPER].parts == ("2", "5", "8", "10", "12")
     assert thesis_figure_3_3.recipe("8", 4) == "PR-PHS 8x1-8x1-8x1-8"
 
 
