@@ -143,7 +143,8 @@ class SumOfCards(RoundBuckets):
     num_buckets = 3
 
     def of_deals(self, cards: np.ndarray) -> np.ndarray:
-        return cards.sum(axis=1, dtype=np.int64) % 3
+        found: np.ndarray = cards.sum(axis=1, dtype=np.int64) % 3
+        return found
 
 
 @pytest.mark.parametrize("few", [0, 16])

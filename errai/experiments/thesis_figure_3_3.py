@@ -3,7 +3,7 @@
 Limit hold'em with perfect recall and n percentiles of E[HS2] in each round within each bucket of the round
 before, so n^4 on the river; exploitability inside the abstract game. Published as curves without numbers: in
 the smallest game CS is ahead, and PCS matches and then surpasses it as buckets grow. 5, 8, 10 and 12 buckets
-are the thesis's; 2 are added, because here it is so small a game in which CS is ahead (docs/findings.md).
+are taken for the thesis's; 2 are added, because here CS is ahead in so small a game (docs/findings.md).
 
 A measurement takes the best response on a sample of boards (`errai.response.bucket_response`), the same ones
 for all curves of a size. It is too high on average; the data has beside each curve what the cross-validated
