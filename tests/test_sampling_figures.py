@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import errai
-from errai.abstraction.named_groups import leduc_abstraction
-from errai.experiments import thesis_figure_3_6, thesis_figure_4_1
+from errai.experiments import thesis_figure_3_3, thesis_figure_3_6, thesis_figure_4_1
 from errai.experiments.bluff_stage import first_stage
 from errai.experiments.figure import PAPER, QUICK, Size, compare
 from errai.experiments.registry import find_figure
+from errai.games.catalogue import load_card_game
 
 CURVES = {
     ("thesis-figure-3.2", "leduc"): ["CS in leduc", "OPCS in leduc", "SPCS in leduc", "PCS in leduc"],
@@ -49,6 +49,46 @@ def test_claims_of_races_are_about_curves_that_there_are() -> None:
     )
 
 
+def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thesis_figure_3_3, "GAME", "leduc")
+    monkeypatch.setattr(thesis_figure_3_3, "NUM_BOARDS", 60)
+    monkeypatch.setattr(thesis_figure_3_3, "FIRST_POINT", 0.1)
+    figure = find_figure("thesis-figure-3.3")
+    curves = figure.draw(Size(0.2, 2, ("2", "3")), 3, lambda *_: None)
+    names = ["CS in 2 buckets", "PCS in 2 buckets", "CS in 3 buckets", "PCS in 3 buckets"]
+    assert list(curves.values) == names
+    assert list(curves.beside) == [f"{name}, cross-validated" for name in names]
+    assert curves.points == [0.1, 0.2]
+    for name in names:
+        above, below = curves.values[name], curves.beside[f"{name}, cross-validated"]
+        assert all(low < high for low, high in zip(below, above, strict=True))
+        assert any(note.startswith(f"{name}: {above[-1]:.1f} mbb/g") for note in curves.notes)
+    ahead = min(names[2:], key=lambda name: curves.values[name][-1])
+    assert curves.notes[-1] == f"{ahead} is ahead at the end"
+
+
+def test_abstract_games_that_do_not_fit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thesis_figure_3_3, "GAME", "leduc")
+    monkeypatch.setattr(thesis_figure_3_3, "NUM_BOARDS", 60)
+    monkeypatch.setattr(thesis_figure_3_3, "FIRST_POINT", 0.1)
+    curves = find_figure("thesis-figure-3.3").draw(Size(0.1, 1, ("4", "2")), 3, lambda *_: None)
+    assert list(curves.values) == ["CS in 2 buckets", "PCS in 2 buckets"]
+    assert curves.left_out[0].startswith("4 buckets a round are left out: the number of buckets in round 1")
+
+
+def test_claims_about_abstract_games_name_the_games_of_the_thesis() -> None:
+    figure = find_figure("thesis-figure-3.3")
+    assert figure.claims == (
+        ("CS in 5 buckets", "PCS in 5 buckets"),
+        ("PCS in 8 buckets", "CS in 8 buckets"),
+        ("PCS in 10 buckets", "CS in 10 buckets"),
+        ("PCS in 12 buckets", "CS in 12 buckets"),
+    )
+    assert figure.sizes[QUICK].parts == ("2", "5", "8")
+    assert figure.sizes[PAPER].parts == ("2", "5", "8", "10", "12")
+    assert thesis_figure_3_3.recipe("8", 4) == "PR-PHS 8x1-8x1-8x1-8"
+
+
 def test_rounds_with_fewer_dice_are_worth_what_they_are_solved_for() -> None:
     stage = first_stage("bluff-2-1")
     assert stage.dice == (2, 1)
@@ -57,10 +97,21 @@ def test_rounds_with_fewer_dice_are_worth_what_they_are_solved_for() -> None:
     assert stage.tree.round_values == pytest.approx((1.0, -solved.values[1, 1]), abs=1e-9)
 
 
-def test_abstract_and_real_exploitability(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thesis_figure_4_1, "GAME", "leduc")
-    monkeypatch.setattr(thesis_figure_4_1, "build_for", lambda *_: leduc_abstraction("JQ.K"))
-    curves = find_figure("thesis-figure-4.1").draw(Size(200), 0, lambda *_: None)
-    abstract, real, lowest = curves.values.values()
-    assert abstract[-1] < 100 < real[-1]
+def test_abstract_and_real_exploitability_part_ways() -> None:
+    figure = find_figure("thesis-figure-4.1")
+    curves = figure.draw(Size(1000, 1, ("leduc",)), 0, lambda *_: None)
+    abstract, real, lowest = (np.array(values) for values in curves.values.values())
     assert list(lowest) == [min(real[: n + 1]) for n in range(len(real))]
+    turn = int(real.argmin())
+    assert real[0] > 2 * real[turn]  # it falls,
+    assert real[-1] > 1.05 * real[turn]  # and rises again,
+    assert abstract[-1] < 0.5 * abstract[turn]  # while the abstract game goes on falling
+    found = compare(figure, curves).claims
+    assert [claim.holds for claim in found] == [True, True]
+    assert f"lowest at iteration {curves.points[turn]:,} " in curves.notes[0]
+
+
+def test_buckets_of_hold_em_are_those_of_its_own_strength() -> None:
+    game = load_card_game("holdem-2-1")
+    assert thesis_figure_4_1._abstraction(game, 0).name == "PR-PHS-PHS 5-5"
+    assert find_figure("thesis-figure-4.1").sizes[PAPER].parts == ("leduc", "holdem-2-4")

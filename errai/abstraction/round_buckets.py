@@ -24,6 +24,9 @@ from errai.games.deals import Deals
 
 NO_BUCKET = kernels.NO_BUCKET
 
+FEW_HANDS = 16
+"""So many hands of a board are compared with the others one by one; for more, all are sorted."""
+
 Cards = npt.NDArray[np.uint8]
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
@@ -203,10 +206,22 @@ class RefinedStrength(_Refined):
         """
         super().__init__(parent, num_parent_cards, num_hole, sweep)
         self._children, self._num_children = children, num_children
+        self._number_of_cards = hand_numbers(sweep.hands)
         self.num_buckets = parent.num_buckets * num_children
 
+    def of_deals(self, cards: Cards) -> Numbers:
+        """Compare each hand with the others on its board, or all of them where many are asked for."""
+        num_boards = 1 + np.count_nonzero((np.diff(cards[:, self._num_hole :], axis=0) != 0).any(axis=1))
+        if len(cards) > num_boards * FEW_HANDS:
+            return super().of_deals(cards)
+        parents = self._parent.of_deals(np.ascontiguousarray(cards[:, : self._num_parent_cards]))
+        return self._part(parents, self._sweep.of_deals(cards, self._number_of_cards))
+
     def _refine(self, parents: Numbers, features: BoardFeatures, hands: Numbers) -> Numbers:
-        child = self._children[parents, features.strength[hands]].astype(np.int64)
+        return self._part(parents, features.strength[hands])
+
+    def _part(self, parents: Numbers, strength: npt.NDArray[np.integer]) -> Numbers:
+        child: Numbers = self._children[parents, strength].astype(np.int64)
         return parents * self._num_children + child
 
     @property

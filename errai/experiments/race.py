@@ -23,15 +23,22 @@ def exploitability_of_average(solver: TableSolver) -> float:
     return solver.measure().exploitability.mbb_per_game
 
 
-def seconds_to_measure(seconds: float) -> list[float]:
+def seconds_to_measure(
+    seconds: float, first_point: float = FIRST_POINT, points_a_doubling: int = POINTS_A_DOUBLING
+) -> list[float]:
     """Return when to measure, evenly on a logarithmic axis, the end included.
+
+    Args:
+        seconds: the end.
+        first_point: about how many pass before the first measurement.
+        points_a_doubling: measurements while the time doubles.
 
     >>> seconds_to_measure(1.0)
     [0.25, 0.354, 0.5, 0.707, 1.0]
     """
     points, point = [seconds], seconds
-    while point > FIRST_POINT * 1.001:
-        point /= 2 ** (1 / POINTS_A_DOUBLING)
+    while point > first_point * 1.001:
+        point /= 2 ** (1 / points_a_doubling)
         points.append(round(point, 3))
     return points[::-1]
 
@@ -50,6 +57,7 @@ def race(
     seed: int,
     tell: Tell,
     measure: Measure = exploitability_of_average,
+    points: Sequence[float] | None = None,
 ) -> Curves:
     """Run some solvers side by side.
 
@@ -59,8 +67,9 @@ def race(
         seed: of the first run; later ones count up.
         tell: whom to tell.
         measure: of what the curves are.
+        points: seconds after which to measure; `seconds_to_measure` decides without it.
     """
-    points = seconds_to_measure(size.amount)
+    points = seconds_to_measure(size.amount) if points is None else points
     values: dict[str, Sequence[float]] = {}
     steps = len(solvers) * size.runs * len(points)
     for place, (name, make) in enumerate(solvers.items()):

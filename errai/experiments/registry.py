@@ -17,6 +17,7 @@ FIGURES = {
     "sampled-exploitability": "sampled_exploitability",
     "sampled-exploitability-3-1": "sampled_exploitability_3_1",
     "thesis-figure-3.2": "thesis_figure_3_2",
+    "thesis-figure-3.3": "thesis_figure_3_3",
     "thesis-figure-3.5": "thesis_figure_3_5",
     "thesis-figure-3.6": "thesis_figure_3_6",
     "thesis-figure-4.1": "thesis_figure_4_1",

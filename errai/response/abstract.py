@@ -15,9 +15,13 @@ same player are made. Steps, for each position:
 
 That needs perfect recall: a bucket's hands must come from one bucket of the round before, or own earlier
 choices would change how the hands of a bucket weigh. What forgets is refused.
+
+Where the hands of a game do not fit into memory, its strategy is a `BucketStrategy`, and another computation
+finds the same number, from all boards or from a sample (`errai.response.bucket_response`).
 """
 
 from contextlib import closing
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +29,12 @@ import numpy.typing as npt
 from errai.engine.public_tree import PublicTree
 from errai.engine.section import LEARN, PLAY
 from errai.engine.traversal import Traversal
-from errai.errors import UsageError
+from errai.errors import UsageError, shortened
 from errai.games.rounds import in_round
-from errai.response.results import Exploitability
+from errai.response.bucket_pairs import count_pairs
+from errai.response.bucket_response import BucketResponse
+from errai.response.results import Exploitability, SampledAbstractExploitability
+from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.strategy import Strategy
 from errai.tables.layout import Floats
 from errai.tree.betting_tree import DECISION, BettingTree
@@ -37,17 +44,49 @@ _ADD_GAINS = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
 """A step that adds plain gains and averages nothing."""
 
 
-def abstract_exploitability(strategy: Strategy, num_threads: int | None = None) -> Exploitability:
+@overload
+def abstract_exploitability(
+    strategy: Strategy | BucketStrategy, num_threads: int | None = None, *, boards: None = None, seed: int = 0
+) -> Exploitability: ...
+
+
+@overload
+def abstract_exploitability(
+    strategy: BucketStrategy, num_threads: int | None = None, *, boards: int, seed: int = 0
+) -> SampledAbstractExploitability: ...
+
+
+def abstract_exploitability(
+    strategy: Strategy | BucketStrategy,
+    num_threads: int | None = None,
+    *,
+    boards: int | None = None,
+    seed: int = 0,
+) -> Exploitability | SampledAbstractExploitability:
     """Measure a strategy in the game as its own abstraction shows it to both positions.
 
     Without an abstraction it is the exploitability in the real game.
 
     Args:
-        strategy: of a game whose hands fit into memory, with an abstraction of perfect recall.
-        num_threads: by default all cores for large games; the result does not depend on it.
+        strategy: of a game whose hands fit into memory, or a `BucketStrategy` of any; with an abstraction of
+            perfect recall.
+        num_threads: by default all cores for large games; the result does not depend on it. A
+            `BucketStrategy` is measured on one thread, matrix products apart.
+        boards: of a `BucketStrategy`, how many boards of the last round to draw; without it all of them,
+            which is refused where they are too many.
+        seed: of the draws.
     """
-    tree = strategy.tree
     verified_threads(num_threads)
+    if isinstance(strategy, BucketStrategy):
+        pair = (strategy.saved.abstraction, strategy.saved.abstraction)
+        pairs = count_pairs(strategy.game, strategy.layout, pair, boards, seed)
+        return BucketResponse(pairs).exploitability(strategy)
+    if boards is not None:
+        raise UsageError(
+            f"the hands of '{strategy.tree.game.name}' fit into memory: boards must not be given, not "
+            f"{shortened(boards)}"
+        )
+    tree = strategy.tree
     for player in (0, 1):
         _verify_recall(tree, player)
     with closing(tree.traversal(np.float64, num_threads)) as walk:

@@ -102,8 +102,27 @@ class CrossValidated(_Sampled):
         return _beyond(self.best_response_values, self.profile_values)
 
 
+class _Bounded(_Sampled):
+    """An estimate from above that has one from below beside it."""
+
+    cross_validated: CrossValidated
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """From the low end of the estimate from below to the high end of the one from above, in chips.
+
+        Each end fails in at most about 2.5% of samples, so these hold the exact figure in at least about 95%.
+        """
+        return self.cross_validated.interval[0], self.interval[1]
+
+    @property
+    def bounds_mbb_per_game(self) -> tuple[float, float]:
+        """The same in thousandths of a big blind."""
+        return self.cross_validated.interval_mbb_per_game[0], self.interval_mbb_per_game[1]
+
+
 @dataclass(frozen=True)
-class SampledExploitability(_Sampled):
+class SampledExploitability(_Bounded):
     """How much a best response wins from a profile, estimated from a sample of flops.
 
     Below each sampled flop the best response is exact. Before the flop it takes what is best on the sampled
@@ -137,18 +156,34 @@ class SampledExploitability(_Sampled):
     def _by_position(self) -> tuple[float, float]:
         return _beyond(self.best_response_values, self.profile_values)
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """From the low end of the estimate from below to the high end of the one from above, in chips.
 
-        Each end fails in at most about 2.5% of samples, so these hold the exact figure in at least about 95%.
-        """
-        return self.cross_validated.interval[0], self.interval[1]
+@dataclass(frozen=True)
+class SampledAbstractExploitability(_Bounded):
+    """How much a best response wins inside an abstract game, estimated from a sample of boards.
 
-    @property
-    def bounds_mbb_per_game(self) -> tuple[float, float]:
-        """The same in thousandths of a big blind."""
-        return self.cross_validated.interval_mbb_per_game[0], self.interval_mbb_per_game[1]
+    It takes what is best on the sampled boards, so the mean of this estimate over samples is not below the
+    exact figure. That of `cross_validated` is not above it. `bounds` is the interval that holds it.
+
+    Attributes:
+        best_response_values: [position] chips a game.
+        interval: 95% interval of what this estimate is on average over samples, in chips: not of the exact
+            figure, which is lower.
+        cross_validated: the estimate from below, whose actions were chosen on other boards than it is paid
+            on, in all rounds.
+        big_blind: the unit of `mbb_per_game`.
+        num_boards: boards of the last round in the sample; one that was drawn twice counts twice.
+        seed: that drew them.
+    """
+
+    best_response_values: tuple[float, float]
+    interval: tuple[float, float]
+    cross_validated: CrossValidated
+    big_blind: int
+    num_boards: int
+    seed: int
+
+    def _by_position(self) -> tuple[float, float]:
+        return self.best_response_values
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ class BucketStrategy(ExportedStrategy):
             )
         else:
             row = self._cell(player, cards)
-        weights = self._weights(node)[:, row]
+        weights = self.action_weights(node)[:, row]
         return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
 
     def information_sets(self) -> Iterator[BucketSet]:
@@ -134,7 +134,7 @@ class BucketStrategy(ExportedStrategy):
         texts, cells = betting_strings(self.tree), self._first_cells
         for node in np.flatnonzero(self.tree.betting.kind == DECISION).tolist():
             player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-            chances = normalised(self._weights(node)).T.tolist()
+            chances = normalised(self.action_weights(node)).T.tolist()
             hands = [""] * len(chances)
             if not self.layout.bucketed[player, r]:
                 hands = [format_cards(cards) for cards in cells.cards(player, 0)]
@@ -142,8 +142,8 @@ class BucketStrategy(ExportedStrategy):
             for bucket, (hand, row) in enumerate(zip(hands, chances, strict=True)):
                 yield BucketSet(texts[node], r, bucket, hand, actions, tuple(row))
 
-    def _weights(self, node: int) -> Floats:
-        """Return the slots of a decision: float[actions, rows]."""
+    def action_weights(self, node: int) -> Floats:
+        """Return the slots of a decision, played in proportion to the positive part: float[actions, rows]."""
         player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
         rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.walk.num_children[node])
         begin = int(self.layout.begin[player, r]) + int(self.tree.walk.slot[node]) * rows
