@@ -16,6 +16,7 @@ from test_paths import GAINING, GAMES, tree_of
 import errai
 from errai import memory
 from errai.abstraction.named_groups import leduc_abstraction
+from errai.engine.dealt_subgames import most_hybrid_slots
 from errai.engine.paths import Steps
 from errai.engine.public_tree import PublicTree
 from errai.engine.root import Root
@@ -23,7 +24,9 @@ from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, hybrid_pla
 from errai.engine.section import KEEP, LEARN
 from errai.errors import UsageError
 from errai.experiments.abstracted_holdem import build_for
+from errai.games.deals import Deals
 from errai.runs.abstracted import solve_abstracted_against_full
+from errai.runs.training import Training
 from errai.solvers.cfr_br import TRUNKS, ResponseSolver
 from errai.solvers.make import make_solver
 from errai.solvers.update_rules import ResponseRule
@@ -343,3 +346,28 @@ def test_the_command_line(run_errai) -> None:
 def test_what_cannot_be(game: str, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         errai.solve(game, "cfr-br", 1, **options)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "rhode-island"])
+def test_slots_of_hybrids_are_told_before_any_board_is_made(name):
+    tree = PublicTree.of(name)
+    deals = Deals(tree.rules)
+    for trunk in range(1, tree.rules.num_rounds + 1):
+        places = hybrid_places(tree.walk, tree.cells, trunk)
+        kept, responses = most_hybrid_slots(tree.walk, deals, trunk)
+        assert kept == sum(places.trunk_slots)
+        assert sum(places.size) - kept <= responses
+        assert (responses == 0) == (trunk == tree.rules.num_rounds)
+
+
+def test_what_training_needs_counts_the_hybrids():
+    about = {"game": {"name": "limit-holdem"}, "abstraction": {"name": "IR-PHS-SHS 169-20-20-20"}}
+    plain = Training.find({**about, "algorithm": {"name": "pcs"}}).needs()
+    answered = Training.find({**about, "algorithm": {"name": "cfr-br", "trunk": 2}}).needs()
+    # As thesis table 4.1 has it, with hands up to suits: 0.87 GiB for both positions' trunks.
+    trunk = answered.table_bytes - plain.table_bytes
+    assert trunk == 4 * (
+        21 * 169 + sum(PublicTree.of("limit-holdem").walk.num_slots[:, 1].tolist()) * 1286792
+    )
+    assert answered.memory_bytes > trunk + 2**31
+    assert answered.disk_bytes - plain.disk_bytes == 2 * trunk

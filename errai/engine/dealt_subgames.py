@@ -5,6 +5,7 @@ walks. What hybrids keep, the trunk, has a row for every hand at each of its boa
 """
 
 from collections.abc import Callable
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,26 @@ from errai.tables.bucket_layout import BucketLayout
 from errai.tree.buckets import Buckets
 from errai.tree.cells import Cells, cells_below, path_cells
 from errai.tree.walk import WalkTree
+
+
+def most_hybrid_slots(walk: WalkTree, deals: Deals, trunk: int) -> tuple[int, int]:
+    """Return the slots of both hybrids' trunks, and at most those of their responses; no board is made.
+
+    Args:
+        walk: the betting.
+        deals: the game's cards.
+        trunk: rounds of the trunk.
+    """
+    rules, both = deals.rules, walk.num_slots.sum(axis=0)
+    kept = sum(int(both[r]) * deals.num_rows(r) for r in range(trunk))
+    responses, boards = 0, 1
+    for r in range(trunk, rules.num_rounds):
+        before = rules.num_board_cards_by(r - 1) if r > 0 else 0
+        if r > trunk:
+            boards *= comb(rules.deck.size - before, rules.num_board_cards[r])
+        cells = comb(rules.deck.size - rules.num_board_cards_by(r), rules.num_hole_cards)
+        responses += boards * cells * int(both[r])
+    return kept, responses
 
 
 class DealtSubgames:

@@ -16,6 +16,7 @@ import numpy as np
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.protocol import AbstractionPair
 from errai.abstraction.stored import PlannedAbstraction
+from errai.engine.dealt_subgames import most_hybrid_slots
 from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree
 from errai.errors import UsageError, verify_function, verify_path
 from errai.games.deals import Deals
@@ -30,7 +31,7 @@ from errai.runs.run import configure, is_large
 from errai.runs.training_file import TrainingFile, find_training
 from errai.solvers.make import goes_by_buckets
 from errai.solvers.solve import StopRule, arrays_needed
-from errai.solvers.update_rules import UpdateRule
+from errai.solvers.update_rules import ResponseRule, UpdateRule
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.cells import game_cells_bytes
@@ -192,6 +193,12 @@ class Training:
             held += itemsize * sum(
                 size * (num - names) for size, num in zip(self.num_slots, arrays, strict=True)
             )
+        if isinstance(self.rule, ResponseRule):
+            kept, responses = most_hybrid_slots(
+                self.tree.walk, Deals(self.rules), min(self.rule.trunk, self.rules.num_rounds)
+            )
+            held += (kept + responses) * itemsize
+            table_bytes += kept * itemsize
         if self.file.evaluation.flops is not None:
             held += EVALUATION_BYTES * verified_threads(self.file.machine.threads)
         disk = 2 * table_bytes + (table_bytes if self.file.machine.tables_in is not None else 0)
