@@ -1,6 +1,6 @@
 """An agent that plays a solved strategy, with any treatment.
 
-Its decisions take a fraction of a millisecond: what a hand is in a round is looked up once, and the place in the
+Its decisions take a fraction of a millisecond: a hand is looked up once in a round, and the place in the
 betting is advanced from where it was.
 """
 

@@ -75,7 +75,8 @@ def _own_agent(text: str, game: PokerRules) -> Agent:
 
 def _imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"errai_agent_{path.stem}", path)
-    assert spec is not None and spec.loader is not None, "a .py file has a loader"
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

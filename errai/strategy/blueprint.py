@@ -50,7 +50,8 @@ class Blueprint(Protocol):
 class Place(NamedTuple):
     """Where the slots of a hand are in a round, as deals of the engine say it.
 
-    The slot of action a at a decision of n actions whose first slot is s: first + s * rows + times * n + a * stride.
+    At a decision of n actions whose first slot is s, the slot of action a is
+    first + s * rows + times * n + a * stride.
 
     Attributes:
         player: position.
@@ -135,7 +136,8 @@ def blueprint_of(strategy: Any) -> Blueprint:
     if isinstance(strategy, Strategy):
         if strategy.tree.weights is not None:
             raise UsageError(
-                f"a strategy of '{strategy.game.name}' with given ranges cannot play: expected one of a whole game"
+                f"a strategy of '{strategy.game.name}' with given ranges cannot play: "
+                "expected one of a whole game"
             )
         return StrategyBlueprint(strategy)
     if isinstance(strategy, BucketStrategy):
