@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -221,7 +222,8 @@ def assert_treated(strategy: Strategy | BucketStrategy, text: str) -> None:
     treatment = Treatment.parse(text)
     changed = treated(strategy, treatment)
     assert type(changed) is type(strategy)
-    for old, new in zip(strategy.information_sets(), changed.information_sets(), strict=True):
+    before: list[Any] = list(strategy.information_sets())
+    for old, new in zip(before, changed.information_sets(), strict=True):
         assert old[:-1] == new[:-1]
         kinds = [{"f": FOLD, "c": CALL}.get(action, RAISE) for action in old.actions]
         # The first two actions of a hand are the first of either player.

@@ -5,6 +5,7 @@ written anew, some decisions at a time; the strategy that they were made from st
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from errai.strategy.postprocessing import CALL, FOLD, RAISE, Treatment
 from errai.strategy.strategy import Strategy
 from errai.tree.betting_tree import ACTION_FOLD, DECISION, BettingTree
 
-AnyStrategy = TypeVar("AnyStrategy", Strategy, BucketStrategy)
+AnyStrategy = TypeVar("AnyStrategy", bound=Strategy | BucketStrategy)
 
 SLOTS_AT_ONCE = 1 << 20
 """Slots that are treated together, at least those of one decision."""
@@ -44,9 +45,7 @@ def treated(strategy: AnyStrategy, treatment: Treatment) -> AnyStrategy:
                 places = _places(begin + slots * rows, rows, len(kinds), is_bucketed)
                 chances = normalised(strategy.tables[player][places].T).T
                 tables[player][places] = treatment.apply(chances, kinds, bool(first[nodes[0]]))
-    if isinstance(strategy, BucketStrategy):
-        return BucketStrategy(strategy.tree, strategy.saved, tables)
-    return Strategy(strategy.tree, tables)
+    return replace(strategy, tables=tables)
 
 
 def first_decisions(betting: BettingTree) -> npt.NDArray[np.bool_]:
