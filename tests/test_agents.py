@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,18 @@ def test_an_agent_of_a_saved_abstraction_plays_what_its_strategy_says(tmp_path: 
     strategy = BucketStrategy(uniform.tree, uniform.saved, (first, second))
     for text in ("none", "new=0.2", "purify,spare-first"):
         assert_plays(strategy, text, strategy)
+
+
+def test_whatever_has_a_strategy_plays_it() -> None:
+    @dataclass
+    class File:
+        strategy: Strategy
+
+    strategy = leduc_strategy()
+    first, second = (np.maximum(table, 0).astype(np.uint8) for table in strategy.tables)
+    state = seen(replay(LEDUC, "cr"), hole="Ks")
+    agent = BlueprintAgent(File(Strategy(strategy.tree, (first, second))))
+    assert agent.probabilities(state) == pytest.approx(strategy.probabilities("cr", "Ks"))
 
 
 def test_an_agent_draws_one_number_a_decision() -> None:

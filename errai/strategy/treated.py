@@ -31,11 +31,14 @@ def treated(strategy: AnyStrategy, treatment: Treatment) -> AnyStrategy:
     """Return the strategy that an agent with a treatment plays; itself where nothing changes."""
     if treatment.changes_nothing:
         return strategy
-    num_bytes = sum(table.nbytes for table in strategy.tables) + BYTES_A_SLOT_AT_ONCE * SLOTS_AT_ONCE
+    # Tables of whole numbers cannot hold probabilities.
+    dtype = np.result_type(strategy.tables[0], np.float32)
+    num_bytes = sum(map(len, strategy.tables)) * dtype.itemsize + BYTES_A_SLOT_AT_ONCE * SLOTS_AT_ONCE
     verify_memory(num_bytes, f"a strategy of '{strategy.game.name}' after '{treatment}'")
     betting, slot = strategy.tree.betting, strategy.tree.walk.slot
     first = first_decisions(betting) if treatment.spares_first else np.zeros(betting.num_nodes, dtype=bool)
-    tables = (np.empty_like(strategy.tables[0]), np.empty_like(strategy.tables[1]))
+    first_table, second_table = (np.empty(len(table), dtype=dtype) for table in strategy.tables)
+    tables = (first_table, second_table)
     for nodes, kinds in _alike(betting, first):
         player, r = int(betting.player[nodes[0]]), int(betting.round[nodes[0]])
         for begin, rows, is_bucketed in _blocks(strategy, player, r):
