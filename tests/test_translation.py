@@ -320,6 +320,10 @@ def test_all_in_is_what_the_shorter_stack_has() -> None:
     assert follower.texts(0, BettingState.start(rules)) == ["f", "c", "r30", "r100"]
     for total in (100, 101, 300):  # more than the other has is the same bet
         assert path(tree, located(tree, f"r{total}", 0.0, rules)) == [100]
+    # The raise to 40 is taken for 30. From there a pot-size bet is all-in in the real game, and so is 101.
+    tree = build_betting_tree(rules, BetMenu.parse("0.5p,1p,all-in", max_raises=2))
+    for total in (100, 101, 120):
+        assert path(tree, located(tree, f"r40c/cr{total}", 0.0, rules)) == [30, C, ROUND, C, 90]
 
 
 def test_what_is_not_legal_becomes_a_check_or_call() -> None:
