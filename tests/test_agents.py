@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive.games import play_randomly, poker_rules
+from naive.games import NOLIMIT_3, play_randomly, poker_rules
 from naive.tree import nolimit_rules
 
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
-from errai.cards.deck import FULL_DECK, parse_cards
+from errai.cards.deck import parse_cards
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.betting import BettingState, replay
 from errai.games.catalogue import load_card_game
 from errai.games.match_state import MatchState
-from errai.games.rules import UNLIMITED_RAISES, PokerRules
+from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent
 from errai.play.draws import Draws
@@ -38,17 +38,6 @@ from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import BettingTree, build_betting_tree
 
 LEDUC, LIMIT, NOLIMIT = (load_card_game(name) for name in ("leduc", "limit-holdem", "nolimit-holdem"))
-THREE = PokerRules(
-    name="three",
-    deck=FULL_DECK,
-    num_hole_cards=2,
-    num_board_cards=(0, 3, 1, 1),
-    blinds=(50, 100, 0),
-    raise_sizes=None,
-    max_raises=(UNLIMITED_RAISES,) * 4,
-    first_player=(2, 0, 0, 0),
-    stacks=(1000, 2000, 3000),
-)
 
 
 def seen(betting: BettingState, hand_number: int = 0, hole: str = "", board: str = "") -> MatchState:
@@ -123,8 +112,8 @@ def test_random_and_probe_raise_to_any_total_without_limits() -> None:
 
 
 def test_three_players() -> None:
-    state = seen(replay(THREE, ""))  # 50 + 100 are in; a call of 100, then a pot of 250
-    assert load_agent("always-raise", THREE).probabilities(state) == {"r350": 1.0}
+    state = seen(replay(NOLIMIT_3, ""))  # 50 + 100 are in; a call of 100, then a pot of 250
+    assert load_agent("always-raise", NOLIMIT_3).probabilities(state) == {"r350": 1.0}
 
 
 @settings(deadline=None, max_examples=150)

@@ -11,10 +11,12 @@ An AGENT is
 
 import importlib.util
 import inspect
+import reprlib
 from pathlib import Path
 from types import ModuleType
 
 from errai.errors import UsageError
+from errai.games.catalogue import Game, load_card_game
 from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent, verify_fit
@@ -26,18 +28,21 @@ from errai.strategy.translation import DEFAULT_TRANSLATION, find_translation
 TRANSLATION = "translation="
 
 
-def load_agent(text: str, game: PokerRules, seed: int = 0) -> Agent:
+def load_agent(text: str, game: Game | str | Path, seed: int = 0) -> Agent:
     """Return the agent that a text names, ready to play a game.
 
     Args:
-        text: a name, or a path, as above.
-        game: what is to be played.
+        text: the name of a simple agent; the path of a saved strategy or run, with a treatment and a
+            translation behind colons (`runs/x:purify:translation=nearest`); or that of a `.py` file.
+        game: what is to be played, a card game, or its name or ACPC game file.
         seed: of what an agent draws for itself, such as translations of bets.
 
-    >>> import errai
-    >>> load_agent("half", errai.load_game("leduc")).name
+    >>> load_agent("half", "leduc").name
     'half'
     """
+    if not isinstance(text, str):
+        raise UsageError(f"expected the name of an agent or a path, not {reprlib.repr(text)}")
+    game = load_card_game(game)
     if text in SIMPLE_AGENTS:
         return SimpleAgent(game, text)
     if text.endswith(".py"):
