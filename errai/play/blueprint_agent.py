@@ -68,13 +68,7 @@ class BlueprintAgent(Agent):
         node = follower.locate(state.betting, (state.hand_number, state.position), self._unit(state))
         if node == NOWHERE:
             return {"c": 1.0}
-        hole = state.holes[state.position]
-        assert hole is not None, "every seat sees its own cards"
-        seen = (state.position, hole, state.board, state.betting.round)
-        if seen != self._seen:
-            self._place = self.blueprint.place(state.position, state.betting.round, hole, state.board)
-            self._seen = seen
-        chances = self.blueprint.chances(node, self._place)
+        chances = self.chances(node, state)
         if not self.treatment.changes_nothing:
             kinds = [action_kind(action) for action in follower.actions(node)]
             is_first = self.treatment.spares_first and follower.is_first(node)
@@ -83,6 +77,16 @@ class BlueprintAgent(Agent):
         for text, chance in zip(follower.texts(node, state.betting), chances, strict=True):
             by_text[text] = by_text.get(text, 0.0) + chance
         return by_text
+
+    def chances(self, node: int, state: MatchState) -> list[float]:
+        """Return the untreated probability of each action at a decision of the strategy's own betting."""
+        hole = state.holes[state.position]
+        assert hole is not None, "every seat sees its own cards"
+        seen = (state.position, hole, state.board, state.betting.round)
+        if seen != self._seen:
+            self._place = self.blueprint.place(state.position, state.betting.round, hole, state.board)
+            self._seen = seen
+        return self.blueprint.chances(node, self._place)
 
     def _unit(self, state: MatchState) -> Unit:
         """Return the draws that translate bets in a hand: the same ones whenever the hand is asked about."""

@@ -5,7 +5,8 @@ An AGENT is
 - `always-call`, `always-raise`, `always-fold`, `half`, `probe` or `random`;
 - the path of a saved strategy or run, with a treatment behind a colon where it has one (`runs/x:purify`,
   `runs/x:threshold=0.15`, `runs/x:new=0.2`) and a translation of bets that the strategy does not know
-  (`runs/x:purify:translation=nearest`);
+  (`runs/x:purify:translation=nearest`); one that from a round on solves the sub-games that it is in says so
+  likewise (`runs/x:resolve=turn@0.5s`);
 - or the path of a `.py` file with one subclass of `errai.Agent`.
 """
 
@@ -20,12 +21,13 @@ from errai.games.catalogue import Game, load_card_game
 from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent, verify_fit
+from errai.play.resolving_agent import Resolving, ResolvingAgent
 from errai.play.simple_agents import SIMPLE_AGENTS, SimpleAgent
 from errai.runs.folder import load_strategy, saved_game
 from errai.strategy.postprocessing import NO_TREATMENT, Treatment, split_options
 from errai.strategy.translation import DEFAULT_TRANSLATION, find_translation
 
-TRANSLATION = "translation="
+TRANSLATION, RESOLVE = "translation=", "resolve="
 
 
 def load_agent(text: str, game: Game | str | Path, seed: int = 0) -> Agent:
@@ -57,20 +59,29 @@ def load_agent(text: str, game: Game | str | Path, seed: int = 0) -> Agent:
     if not isinstance(made_for, PokerRules):
         raise UsageError(f"'{path}' is a strategy of '{made_for.name}': expected one of a card game")
     verify_fit(made_for, game, path)  # before its tables are read
-    treatment, translation = _parse_options(parts)
-    return BlueprintAgent(load_strategy(path), treatment, game, translation, seed, text)
+    treatment, translation, resolving = _parse_options(parts)
+    strategy = load_strategy(path)
+    if resolving is not None:
+        return ResolvingAgent(strategy, resolving, treatment, game, translation, seed, text)
+    return BlueprintAgent(strategy, treatment, game, translation, seed, text)
 
 
-def _parse_options(parts: list[str]) -> tuple[Treatment, str]:
-    """Return the treatment and the translation that stand behind a path."""
-    translations = [part for part in parts if part.startswith(TRANSLATION)]
-    treatments = [part for part in parts if not part.startswith(TRANSLATION)]
-    for given, what in ((treatments, "treatment"), (translations, "translation")):
+def _parse_options(parts: list[str]) -> tuple[Treatment, str, Resolving | None]:
+    """Return the treatment, the translation and the re-solving that stand behind a path."""
+    translations = [part.removeprefix(TRANSLATION) for part in parts if part.startswith(TRANSLATION)]
+    resolvings = [part.removeprefix(RESOLVE) for part in parts if part.startswith(RESOLVE)]
+    treatments = [part for part in parts if not part.startswith((TRANSLATION, RESOLVE))]
+    for given, what in (
+        (treatments, "treatments"),
+        (translations, "translations"),
+        (resolvings, "rounds to resolve from"),
+    ):
         if len(given) > 1:
-            raise UsageError(f"'{given[0]}' and '{given[1]}' are two {what}s: expected at most one")
-    translation = translations[0].removeprefix(TRANSLATION) if translations else DEFAULT_TRANSLATION
+            raise UsageError(f"'{given[0]}' and '{given[1]}' are two {what}: expected at most one")
+    translation = translations[0] if translations else DEFAULT_TRANSLATION
     find_translation(translation)
-    return Treatment.parse(treatments[0]) if treatments else NO_TREATMENT, translation
+    treatment = Treatment.parse(treatments[0]) if treatments else NO_TREATMENT
+    return treatment, translation, Resolving.parse(resolvings[0]) if resolvings else None
 
 
 def _own_agent(text: str, game: PokerRules) -> Agent:
