@@ -1,6 +1,9 @@
 """Agents by name: simple ones, strategies with treatments and translations, files of one's own; refusals."""
 
+import pickle
 import random
+import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,6 +24,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.betting import BettingState, replay
 from errai.games.catalogue import load_card_game
+from errai.games.hand import showdown_strengths
 from errai.games.match_state import MatchState
 from errai.games.rules import PokerRules
 from errai.play.agent import Agent
@@ -28,6 +32,7 @@ from errai.play.blueprint_agent import BlueprintAgent
 from errai.play.draws import Draws
 from errai.play.named import load_agent
 from errai.play.simple_agents import SIMPLE_AGENTS, SimpleAgent
+from errai.runs.training_file import PRESETS
 from errai.strategy.blueprint import Blueprint, blueprint_of
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.postprocessing import Treatment
@@ -315,6 +320,31 @@ def test_a_round_without_cards_is_a_round() -> None:
     assert asked == [(1, 0), (1, 1), (0, 1), (1, 0)]
 
 
+@pytest.mark.slow
+def test_a_trained_strategy_wins_from_bets_that_it_does_not_know(tmp_path: Path) -> None:
+    training = tomllib.loads((PRESETS / "nolimit-quick.toml").read_text())
+    training["stop"] = {"iterations": 1_000_000}
+    training["algorithm"]["shared"] = False
+    del training["evaluation"]
+    errai.train(training, out=tmp_path / "run")
+    agents = [load_agent(text, NOLIMIT) for text in (str(tmp_path / "run"), "random")]
+    rng, won = random.Random(0), list[float]()
+    for number in range(10_000):
+        cards, own = rng.sample(NOLIMIT.deck.cards, 9), number % 2
+        holes, board = (tuple(cards[:2]), tuple(cards[2:4])), tuple(cards[4:])
+        draws = [Draws(0, number, seat) for seat in (0, 1)]
+        betting = BettingState.start(NOLIMIT)
+        while not betting.is_over:
+            player = betting.player
+            told = tuple(hole if p == player else None for p, hole in enumerate(holes))
+            public = board[: NOLIMIT.num_board_cards_by(betting.round)]
+            state = MatchState(player, number, betting, told, public)
+            betting = betting.act(agents[player != own].act(state, draws[player]))
+        strengths = showdown_strengths(NOLIMIT, holes, board) if betting.is_showdown else None
+        won.append(float(betting.payoffs(strengths)[own]))
+    assert np.mean(won) > 0
+
+
 def test_an_agent_checks_where_its_tree_has_nothing_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     from errai.strategy import translation
 
@@ -415,6 +445,37 @@ def test_an_agent_of_ones_own(tmp_path: Path) -> None:
     agent = load_agent(str(path), LEDUC)
     assert (agent.name, agent.game) == ("Caller", LEDUC)
     assert agent.act(seen(replay(LEDUC, "cr")), Draws(0, 0, 0)) == "c"
+
+
+def test_a_file_may_import_its_neighbours_and_have_dataclasses(tmp_path: Path) -> None:
+    (tmp_path / "advice_of_neighbours.py").write_text('ADVICE = {"c": 1.0}')
+    path = tmp_path / "caller.py"
+    path.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "from advice_of_neighbours import ADVICE\n\n@dataclass\nclass Note:\n    text: str\n"
+        + CALLER.replace('{"c": 1.0}', "ADVICE")
+    )
+    before = [*sys.path]
+    assert load_agent(str(path), LEDUC).probabilities(seen(replay(LEDUC, "cr"))) == {"c": 1.0}
+    assert sys.path == before
+
+
+def test_two_files_of_one_name_are_two_agents(tmp_path: Path) -> None:
+    agents = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "bot.py"
+        path.write_text(CALLER.replace('"c": 1.0', f'"{name}": 1.0'))
+        agents.append(load_agent(str(path), LEDUC))
+    state = seen(replay(LEDUC, "cr"))
+    assert [agent.probabilities(state) for agent in agents] == [{"a": 1.0}, {"b": 1.0}]
+    assert pickle.loads(pickle.dumps(type(agents[0]))) is type(agents[0])
+
+
+def test_a_class_with_an_underscore_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "caller.py"
+    path.write_text(CALLER.replace("Caller", "_Base") + "\nclass Mine(_Base):\n    pass\n")
+    assert load_agent(str(path), LEDUC).name == "Mine"
 
 
 def test_agents_that_a_file_imports_are_not_its_own(tmp_path: Path) -> None:

@@ -7,15 +7,19 @@ An AGENT is
   `runs/x:threshold=0.15`, `runs/x:new=0.2`) and a translation of bets that the strategy does not know
   (`runs/x:purify:translation=nearest`); one that from a round on solves the sub-games that it is in says so
   likewise (`runs/x:resolve=turn@0.5s`);
-- or the path of a `.py` file with one subclass of `errai.Agent`.
+- or the path of a `.py` file with one subclass of `errai.Agent`, those whose names begin with `_` apart.
 """
 
 import importlib.util
 import inspect
 import reprlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from errai.array_file import checksum
 from errai.errors import UsageError
 from errai.games.catalogue import Game, load_card_game
 from errai.games.rules import PokerRules
@@ -85,38 +89,49 @@ def _parse_options(parts: list[str]) -> tuple[Treatment, str, Resolving | None]:
 
 
 def _own_agent(text: str, game: PokerRules) -> Agent:
-    """Return the agent of a file."""
+    """Return the agent of a file; it finds modules beside it, as a program does."""
     path = Path(text)
     if not path.is_file():
         raise UsageError(f"'{text}' was not found: expected a .py file with an agent")
-    module = _imported(path)
-    found = [
-        made
-        for made in vars(module).values()
-        if inspect.isclass(made) and issubclass(made, Agent) and made.__module__ == module.__name__
-    ]
-    if len(found) != 1:
-        named = f"{len(found)} agents ({', '.join(made.__name__ for made in found)})" if found else "no agent"
-        raise UsageError(f"'{text}' has {named}: expected one subclass of errai.Agent")
+    folder = str(path.absolute().parent)
+    sys.path.insert(0, folder)
     try:
-        return found[0](game)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"'{text}' has an agent that cannot be made: {type(error).__name__}: {error}"
-        ) from error
+        with _told(f"'{text}' cannot be imported"):
+            module = _imported(path)
+        found = [
+            made
+            for name, made in vars(module).items()
+            if inspect.isclass(made) and issubclass(made, Agent) and made.__module__ == module.__name__
+            if not name.startswith("_")
+        ]
+        if len(found) != 1:
+            named = ", ".join(made.__name__ for made in found)
+            has = f"{len(found)} agents ({named})" if found else "no agent"
+            raise UsageError(f"'{text}' has {has}: expected one subclass of errai.Agent")
+        with _told(f"'{text}' has an agent that cannot be made"):
+            return found[0](game)
+    finally:
+        sys.path.remove(folder)
 
 
 def _imported(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"errai_agent_{path.stem}", path)
+    # Its own name for every file: two agents may be called bot.py.
+    name = f"errai_agent_{path.stem}_{checksum(str(path.absolute()).encode())}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and pickle look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong in somebody's file into one sentence."""
     try:
-        spec.loader.exec_module(module)
+        yield
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
-    return module
+        raise UsageError(f"{what}: {type(error).__name__}: {error}") from error
