@@ -54,6 +54,7 @@ _FIRST_LINE = re.compile(
 _TEMPORARY_NAME = re.compile(rf"\..+\.([0-9]+){re.escape(TEMPORARY)}")
 
 Array = npt.NDArray[Any]
+VerifyReport = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -215,14 +216,27 @@ def read_array(
 
 
 def verify_array(
-    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+    path: str | Path,
+    *,
+    fingerprint: str | None = None,
+    expected_checksum: str | None = None,
+    report: VerifyReport | None = None,
 ) -> ArrayHeader:
-    """Verify every bit of an array file, a block at a time; arguments as for `read_array`."""
+    """Verify every bit of an array file, a block at a time.
+
+    Args:
+        path: the file.
+        fingerprint: as for `read_array`.
+        expected_checksum: as for `read_array`.
+        report: called with bytes done and bytes in all.
+    """
     with _opened(path) as file:
         header, sums, lengths = _verified_header(file, str(path), fingerprint, expected_checksum)
         room = memoryview(bytearray(min(BLOCK_BYTES, header.num_bytes)))
         for (begin, end), expected in zip(_block_ranges(lengths), sums, strict=True):
             _read_block(file, path, room[: end - begin], begin, expected)
+            if report is not None:
+                report(end, header.num_bytes)
         return header
 
 

@@ -145,11 +145,15 @@ class BucketStrategy(ExportedStrategy):
     def _weights(self, node: int) -> Floats:
         """Return the slots of a decision: float[actions, rows]."""
         player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-        rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.walk.num_children[node])
-        begin = int(self.layout.begin[player, r]) + int(self.tree.walk.slot[node]) * rows
+        rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.betting.num_children[node])
+        begin = int(self.layout.begin[player, r]) + self._slot(node) * rows
         slots = self.tables[player][begin : begin + num_actions * rows]
         # The actions of a bucket are together, those of cells are not.
         return slots.reshape(rows, -1).T if self.layout.bucketed[player, r] else slots.reshape(-1, rows)
+
+    def _slot(self, node: int) -> int:
+        """Return the first slot of a decision among its player's slots of the round."""
+        return int(self.tree.walk.slot[node])
 
     def _cell(self, player: int, cards: list[int]) -> int:
         """Return the cell of a hand in a round that has one board and no buckets."""

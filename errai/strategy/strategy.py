@@ -103,7 +103,9 @@ class Strategy(ExportedStrategy):
             raise UsageError(f"expected a dictionary of changes, not {reprlib.repr(changes)}")
         verify_memory(sum(table.nbytes for table in self.tables), f"a changed strategy of '{self.game.name}'")
         tree, layout = self.tree, self.tree.layout
-        tables = (self.tables[0].copy(), self.tables[1].copy())
+        # Those of a play file are whole numbers, which cannot hold a probability.
+        first, second = (table.astype(np.result_type(table, np.float32)) for table in self.tables)
+        tables = (first, second)
         named: dict[tuple[int, int, int], tuple[str, ...]] = {}
         for key, probabilities in changes.items():
             if not (isinstance(key, tuple) and len(key) in (2, 3) and all(isinstance(k, str) for k in key)):
