@@ -11,10 +11,10 @@ Writing takes a temporary name in the same folder, reserves the space (a full di
 a crash later), writes, syncs, renames, and syncs the folder: a kill at any moment leaves the old file or
 the new one. Reading refuses in one sentence, by name, whatever does not fit.
 
-An array too large to be made in memory is written piece by piece (`write_pieces`), or, where it is not made in
-order, filled under a hidden name, mapped (`PartialArray`): it becomes an array file only when it is whole, and
-what was flushed of it outlives a kill. An array that is used mapped has
-every bit verified when a process first opens it (`map_verified_array`).
+An array too large to be made in memory is written piece by piece (`write_pieces`). One that is not made in
+order is filled under a hidden name, mapped (`PartialArray`), and becomes an array file only when it is whole;
+what was flushed of it outlives a kill. An array that is used mapped has every bit verified when a process
+first opens it (`map_verified_array`).
 """
 
 import json

@@ -38,8 +38,8 @@ def print_grid(grid: "HandGrid", title: str) -> None:
         print(f"  {legend(grid)}")
         print("  F, C, R: fold, call or raise, 95% or more; r6f4: raise 60%, fold 40%; -: no hand")
         return
-    for line in coloured_lines(grid):
-        console.print(line, soft_wrap=True)
+    for row in coloured_lines(grid):
+        console.print(row, soft_wrap=True)
     key = "  ".join(
         f"[white on {colour}] {name} [/]" for name, colour in zip(KIND_NAMES, KIND_COLOURS, strict=True)
     )
@@ -62,9 +62,7 @@ def plain_lines(grid: "HandGrid") -> list[str]:
     ranks, kinds = RANKS[::-1], grid.by_kind
     lines = ["    " + "".join(rank.ljust(CELL_WIDTH) for rank in ranks).rstrip()]
     for i, rank in enumerate(ranks):
-        cells = [
-            plain_cell(kinds[i, j].tolist()) if grid.counts[i, j] else "-" for j in range(len(ranks))
-        ]
+        cells = [plain_cell(kinds[i, j].tolist()) if grid.counts[i, j] else "-" for j in range(len(ranks))]
         lines.append(f"  {rank} " + "".join(cell.ljust(CELL_WIDTH) for cell in cells).rstrip())
     return lines
 
@@ -129,7 +127,8 @@ def plot_grid(grid: "HandGrid", path: str | Path, title: str) -> None:
 
     colours = action_colours(grid.actions)
     figure = Figure(figsize=(8, 8.6), layout="constrained")
-    axes = figure.add_subplot(aspect="equal", xlim=(0, SIZE), ylim=(SIZE, 0), title=title)
+    figure.suptitle(title)
+    axes = figure.add_subplot(aspect="equal", xlim=(0, SIZE), ylim=(SIZE, 0))
     axes.set_axis_off()
     for i in range(SIZE):
         ends = grid.probabilities[i].cumsum(axis=1)
@@ -175,7 +174,9 @@ def action_colours(actions: tuple[str, ...]) -> list[str]:
         kind = KIND_LETTERS.index(action[0])
         if kind == KIND_LETTERS.index("r") and num_raises > 1:
             share = seen / (num_raises - 1)
-            mixed = [round((1 - share) * x + share * y) for x, y in zip((126, 208, 147), (20, 83, 45), strict=True)]
+            mixed = [
+                round((1 - share) * x + share * y) for x, y in zip((126, 208, 147), (20, 83, 45), strict=True)
+            ]
             colours.append("#" + "".join(f"{part:02x}" for part in mixed))
             seen += 1
         else:

@@ -1,13 +1,23 @@
 """`errai show`: the betting of a game, or what a saved strategy plays.
 
-A decision of hold'em is shown as a grid of hands, those of other games as tables."""
+A decision of hold'em is shown as a grid of hands, those of other games as tables.
+"""
 
 from os.path import isdir
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.options import Bets, ForceAllIn, Json, MaxRaises, Seed, menu_from_options, whole_option
+from errai.cli.options import (
+    Bets,
+    ForceAllIn,
+    Json,
+    MaxRaises,
+    Plot,
+    Seed,
+    menu_from_options,
+    whole_option,
+)
 from errai.cli.output import print_json, print_table, round_keys, verify_picture
 from errai.errors import UsageError
 
@@ -25,7 +35,8 @@ def show_command(
     game: Annotated[
         str,
         typer.Argument(
-            metavar="GAME|FILE", help="A game, as for the other commands, or a saved or exported strategy or run."
+            metavar="GAME|FILE",
+            help="A game, as for the other commands, or a saved or exported strategy or run.",
         ),
     ],
     betting: Annotated[str, typer.Argument(help="Where to start, such as 'crc/'; in Bluff '1-2,1-5'.")] = "",
@@ -39,16 +50,11 @@ def show_command(
     board: Annotated[
         str, typer.Option("--board", metavar="CARDS", help="Of a strategy: the public cards.")
     ] = "",
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Of a hold'em strategy: draw the grid of hands to this file."
-        ),
-    ] = None,
+    plot: Plot = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
-    """Print the betting of a game, or what a strategy plays."""
+    """Print the betting of a game, or what a strategy plays: in hold'em as a grid of hands."""
     from errai.array_file import is_array_file
     from errai.games.catalogue import game_names, load_game
     from errai.tree.show import betting_nodes, show_subtree
@@ -87,9 +93,7 @@ def _node(rules: "Game", node: "BettingNode") -> dict[str, Any]:
     return about | {"dice": list(node.chips)}
 
 
-def _show_strategy(
-    path: str, betting: str, hand: str, board: str, plot: str | None, json: bool
-) -> None:
+def _show_strategy(path: str, betting: str, hand: str, board: str, plot: str | None, json: bool) -> None:
     from errai.runs.folder import load_strategy
     from errai.strategy.bucketed import BucketStrategy
     from errai.strategy.grid import hand_grid, is_holdem
@@ -131,9 +135,7 @@ def _show_strategy(
         )
 
 
-def _show_grid(
-    grid: "HandGrid", name: str, about: dict[str, Any], plot: str | None, json: bool
-) -> None:
+def _show_grid(grid: "HandGrid", name: str, about: dict[str, Any], plot: str | None, json: bool) -> None:
     from errai.cli.hand_grid import plot_grid, print_grid
     from errai.strategy.grid import SIZE, class_name
 

@@ -46,8 +46,9 @@ class HandGrid:
     @property
     def frequencies(self) -> npt.NDArray[np.float64]:
         """The mean over all hands, each as likely as any other: float64[actions]."""
-        total: npt.NDArray[np.float64] = np.einsum("ij,ija->a", self.counts, self.probabilities)
-        return total / self.counts.sum()
+        shares = self.counts / self.counts.sum()
+        found: npt.NDArray[np.float64] = np.einsum("ij,ija->a", shares, self.probabilities)
+        return found
 
     @property
     def by_kind(self) -> npt.NDArray[np.float64]:

@@ -13,6 +13,7 @@ reads a few pages. Nothing but the manifest is verified before `verify` is asked
 anywhere: it needs neither the run nor the abstraction that it was made from.
 """
 
+import mmap
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -185,7 +186,7 @@ def play_file_game(path: str | Path) -> tuple[Game, BetMenu | None]:
 
 
 def embedded_abstraction(path: str | Path) -> tuple[dict[str, Any], dict[str, tuple[ArrayHeader, Array]]]:
-    """Return the manifest and the arrays of a play file's abstraction, as `map_saved_arrays` those of a folder.
+    """Return manifest and arrays of a play file's abstraction, as `map_saved_arrays` does of a folder.
 
     Every bit of the file is verified.
     """
@@ -247,6 +248,9 @@ class _Sections:
         # Plain views: slices of NumPy's own class of mapped arrays take several times as long.
         self._content = content.view(np.ndarray)
         self._entries = {one["name"]: one for one in header.notes["sections"]}
+        if hasattr(mmap, "MADV_RANDOM") and isinstance(content, np.memmap):
+            # A page where one is wanted, and not the megabytes around it that some systems read ahead.
+            content._mmap.madvise(mmap.MADV_RANDOM)  # type: ignore[attr-defined]
 
     def __getitem__(self, name: str) -> Array:
         return self.with_header(name)[1]

@@ -66,7 +66,8 @@ class Decisions(NamedTuple):
 
     def part(self, first: int, last: int) -> "Decisions":
         """Return some of the decisions."""
-        return Decisions(*(array[first:last] for array in self))
+        here = slice(first, last)
+        return Decisions(self.first[here], self.rows[here], self.actions[here], self.together[here])
 
     @staticmethod
     def joined(parts: Sequence["Decisions"]) -> "Decisions":
@@ -188,7 +189,9 @@ class Quantiser:
         """
         if not np.isfinite(weights).all():
             slot = decisions.begin + int(np.flatnonzero(~np.isfinite(weights))[0])
-            raise UsageError(f"{name} has {weights[slot - decisions.begin]} in slot {slot:,}: expected numbers")
+            raise UsageError(
+                f"{name} has {weights[slot - decisions.begin]} in slot {slot:,}: expected numbers"
+            )
         out = np.empty(len(weights), dtype=BITS[self.bits])
         most = int(decisions.actions.max())
         error = kernels.quantise(

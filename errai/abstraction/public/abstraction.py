@@ -399,7 +399,9 @@ def _reader(root: Path, fingerprint: str) -> ReadTable:
     return read
 
 
-def _restore_cluster(shape: PublicShape, number: int, entry: dict[str, Any], read: ReadTable) -> ClusterTables:
+def _restore_cluster(
+    shape: PublicShape, number: int, entry: dict[str, Any], read: ReadTable
+) -> ClusterTables:
     last_round = shape.game.num_rounds - 1
 
     def table(name: str) -> Array:
