@@ -52,7 +52,7 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
 
 def save_bucket_strategy(strategy: BucketStrategy, path: str | Path) -> None:
     """Write a strategy of buckets; the abstraction stays where it is and is named."""
-    if not strategy.saved.folder.is_dir():
+    if strategy.saved.folder.is_file():
         raise UsageError(
             f"a strategy whose abstraction is inside '{strategy.saved.folder}' cannot be saved: copy that "
             "file, or export it again"
