@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.errors import UsageError
-from errai.strategy import _quantise as kernels
+from errai.strategy import _quantised as kernels
 from errai.tables.bucket_layout import BucketLayout
 from errai.tables.layout import ACTIONS, ENTRY_DECISION, PLAYER, SLOT, Floats, TableLayout
 from errai.tree.walk import WalkTree

@@ -58,7 +58,7 @@ def quantise(
                 for a in range(num_actions):
                     lacks = share[a] - count[a]
                     if left > 0:
-                        if share[a] > 0.0 and (best < 0 or lacks > most):
+                        if best < 0 or lacks > most:  # an action of 0 lacks nothing, and another does
                             best, most = a, lacks
                     elif count[a] > 1 and (best < 0 or lacks < most):
                         best, most = a, lacks
