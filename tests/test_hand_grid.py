@@ -44,7 +44,8 @@ class CardSum:
     ) -> npt.NDArray[np.int64]:
         if round_index == 0:
             return Deals(self.game).rows.index(cards, 0)
-        return (cards[:, :2].astype(np.int64).prod(axis=1) + cards[:, 2:].sum(axis=1)) % 7
+        found: npt.NDArray[np.int64] = cards[:, :2].astype(np.int64).prod(axis=1) + cards[:, 2:].sum(axis=1)
+        return found % 7
 
 
 @pytest.fixture(scope="module")

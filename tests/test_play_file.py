@@ -19,6 +19,7 @@ from errai.games.deals import Deals
 from errai.runs import export, folder
 from errai.strategy import play_file, play_file_writer
 from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.information_sets import BucketSet, InformationSet
 from errai.strategy.play_file import PlayFile, open_play_file
 from errai.strategy.quantised import Quantiser, table_chunks
 from errai.strategy.strategy import Strategy, strategy_from_function
@@ -38,6 +39,10 @@ def random_tables(num_slots: tuple[int, int], seed: int = 1) -> tuple[Any, Any]:
     return first, second
 
 
+def as_floats(strategy: Strategy | BucketStrategy) -> tuple[Any, Any]:
+    return strategy.tables[0].astype(np.float64), strategy.tables[1].astype(np.float64)
+
+
 def random_leduc(seed: int = 1) -> Strategy:
     tree = PublicTree.of("leduc")
     return Strategy(tree, random_tables(tree.layout.num_slots, seed))
@@ -52,6 +57,8 @@ def assert_rounded(
     num_sets, worst = 0, 0.0
     for found, given in zip(played.information_sets(), strategy.information_sets(), strict=True):
         assert found[:-1] == given[:-1]
+        assert isinstance(found, InformationSet | BucketSet)
+        assert isinstance(given, InformationSet | BucketSet)
         # Not the numbers themselves: two remainders may be the same, and a row of zeros is no error at all.
         _, error = naive_quantised(given.probabilities, scale)
         far = max(abs(x - y) for x, y in zip(found.probabilities, given.probabilities, strict=True))
@@ -137,8 +144,9 @@ def test_tables_in_several_files_and_chunks(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(groups, "GROUP_BYTES", 100)
     errai.solve("leduc", iterations=5, out=tmp_path / "parts")
     assert len(list((tmp_path / "parts").glob("averages-0.*.array"))) > 2
-    real = play_file_writer.table_chunks
-    monkeypatch.setattr(play_file_writer, "table_chunks", lambda *given: real(*given, 50))
+    monkeypatch.setattr(
+        play_file_writer, "table_chunks", lambda walk, *where: table_chunks(walk, *where, most_slots=50)
+    )
     parts = errai.export_strategy(tmp_path / "parts", tmp_path / "parts.play")
     assert all((x == y).all() for x, y in zip(whole.tables, parts.tables, strict=True))
     assert parts.largest_error == whole.largest_error
@@ -214,16 +222,14 @@ def test_mapped_strategies_are_measured_like_others(folders: Path, tmp_path: Pat
     strategy = bucket_strategy(folders / "imperfect")
     played = errai.export_strategy(strategy, tmp_path / "ri.play").strategy
     assert isinstance(played, BucketStrategy)
-    exact = BucketStrategy(
-        strategy.tree, strategy.saved, tuple(table.astype(np.float64) for table in played.tables)
-    )
+    exact = BucketStrategy(strategy.tree, strategy.saved, as_floats(played))
     values = [errai.expected_value(one, "half", deals=50, seed=3).positions for one in (played, exact)]
     assert values[0] == values[1]
     sampled = [errai.exploitability(one, flops=2).chips for one in (played, exact)]
     assert sampled[0] == sampled[1]
     leduc = errai.export_strategy(random_leduc(), tmp_path / "leduc.play").strategy
     assert isinstance(leduc, Strategy)
-    same = Strategy(PublicTree.of("leduc"), tuple(table.astype(np.float64) for table in leduc.tables))
+    same = Strategy(PublicTree.of("leduc"), as_floats(leduc))
     assert errai.exploitability(leduc).chips == errai.exploitability(same).chips
     assert errai.best_response(leduc).values == errai.best_response(same).values
     assert errai.expected_value(leduc, random_leduc(2)) == errai.expected_value(same, random_leduc(2))
