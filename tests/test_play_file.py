@@ -145,7 +145,9 @@ def test_tables_in_several_files_and_chunks(tmp_path: Path, monkeypatch: pytest.
     errai.solve("leduc", iterations=5, out=tmp_path / "parts")
     assert len(list((tmp_path / "parts").glob("averages-0.*.array"))) > 2
     monkeypatch.setattr(
-        play_file_writer, "table_chunks", lambda walk, *where: table_chunks(walk, *where, most_slots=50)
+        play_file_writer,
+        "table_chunks",
+        lambda walk, layout, boards, player: table_chunks(walk, layout, boards, player, 50),
     )
     parts = errai.export_strategy(tmp_path / "parts", tmp_path / "parts.play")
     assert all((x == y).all() for x, y in zip(whole.tables, parts.tables, strict=True))

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from errai.cards.deck import FULL_DECK, RANKS, format_cards
 from errai.errors import UsageError
-from errai.games.deals import Deals
 from errai.games.rules import PokerRules
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.information_sets import action_names, normalised
-from errai.strategy.strategy import Strategy, find_node
+from errai.strategy.strategy import Strategy, deals_of, find_node
 
 SIZE = len(RANKS)
 
@@ -121,7 +120,7 @@ def _weights(
     if isinstance(strategy, BucketStrategy):
         cards = np.concatenate([hands, np.broadcast_to(board, (len(hands), len(board)))], axis=1)
         return strategy.weights(node)[:, strategy.rows(cards, round_index, player)]
-    deals = Deals(strategy.game)
+    deals = deals_of(strategy.game)
     found = deals.boards.canonicalise(board, deals.board_round(round_index))
     number = int(tree.cells.links.round_board[round_index]) + found.board_index
     cells = tree.cells.cells_of_hands(player, number, found.card_permutation[hands])
