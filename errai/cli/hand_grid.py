@@ -22,6 +22,9 @@ KIND_NAMES = ("fold", "call", "raise")
 CELL_WIDTH = 5
 """Characters of a cell in colour, and so the parts that it is cut into."""
 
+LEGEND_COLUMNS = 4
+"""Actions side by side below a picture: the widths of five all-in raises do not fit."""
+
 PURE = 0.95
 """From here on an action stands alone where there is no colour."""
 
@@ -143,7 +146,7 @@ def plot_grid(grid: "HandGrid", path: str | Path, title: str) -> None:
     axes.vlines(range(SIZE + 1), 0, SIZE, color="white", linewidth=1.5)
     shares = zip(grid.actions, grid.frequencies.tolist(), colours, strict=True)
     patches = [Patch(color=colour, label=f"{spelt(name)} {100 * f:.1f}%") for name, f, colour in shares]
-    figure.legend(handles=patches, loc="outside lower center", ncols=min(len(patches), 5), frameon=False)
+    figure.legend(handles=patches, loc="outside lower center", ncols=LEGEND_COLUMNS, frameon=False)
     try:
         figure.savefig(path, dpi=150)
     except ValueError as error:
@@ -166,7 +169,7 @@ def action_colours(actions: tuple[str, ...]) -> list[str]:
     >>> action_colours(("f", "c", "r")) == [FOLD, CALL, RAISE]
     True
     >>> action_colours(("c", "r200", "r600"))[1:]
-    ['#7ed093', '#14532d']
+    ['#58b575', '#14532d']
     """
     num_raises = sum(action.startswith("r") for action in actions)
     colours, seen = [], 0
@@ -175,7 +178,7 @@ def action_colours(actions: tuple[str, ...]) -> list[str]:
         if kind == KIND_LETTERS.index("r") and num_raises > 1:
             share = seen / (num_raises - 1)
             mixed = [
-                round((1 - share) * x + share * y) for x, y in zip((126, 208, 147), (20, 83, 45), strict=True)
+                round((1 - share) * x + share * y) for x, y in zip((88, 181, 117), (20, 83, 45), strict=True)
             ]
             colours.append("#" + "".join(f"{part:02x}" for part in mixed))
             seen += 1
