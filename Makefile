@@ -16,7 +16,7 @@ WITHOUT_JIT := tests/test_board_sums.py tests/test_boards.py tests/test_bucket_r
   tests/test_dealt_values.py tests/test_deals.py tests/test_equity.py tests/test_evaluator.py tests/test_features.py \
   tests/test_features_small_deck.py tests/test_hands.py tests/test_isomorphism.py tests/test_kmeans.py \
   tests/test_kmeans_limits.py tests/test_paths.py tests/test_potential_aware.py \
-  tests/test_public_abstraction.py tests/test_public_clusters.py tests/test_sampling.py \
+  tests/test_public_abstraction.py tests/test_public_clusters.py tests/test_quantised.py tests/test_sampling.py \
   tests/test_shards.py tests/test_subgame_layout.py tests/test_terminal.py tests/test_traversal.py \
   tests/test_streams.py tests/test_update_rules.py
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from errai.response.exploitability import best_response as best_response
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
+    from errai.runs.export import export_strategy as export_strategy
     from errai.runs.folder import load_strategy as load_strategy
     from errai.runs.run import solve as solve
     from errai.runs.spot import solve_spot as solve_spot
@@ -52,6 +53,7 @@ _HOMES = {
     "best_response": "errai.response.exploitability",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
+    "export_strategy": "errai.runs.export",
     "from_openspiel": "errai.strategy.openspiel",
     "load_strategy": "errai.runs.folder",
     "solve": "errai.runs.run",

@@ -11,18 +11,19 @@ Writing takes a temporary name in the same folder, reserves the space (a full di
 a crash later), writes, syncs, renames, and syncs the folder: a kill at any moment leaves the old file or
 the new one. Reading refuses in one sentence, by name, whatever does not fit.
 
-An array too large to be made in memory is filled under a hidden name, mapped (`PartialArray`), and becomes an
-array file only when it is whole; what was flushed of it outlives a kill. An array that is used mapped has
-every bit verified when a process first opens it (`map_verified_array`).
+An array too large to be made in memory is written piece by piece (`write_pieces`). One that is not made in
+order is filled under a hidden name, mapped (`PartialArray`), and becomes an array file only when it is whole;
+what was flushed of it outlives a kill. An array that is used mapped has every bit verified when a process
+first opens it (`map_verified_array`).
 """
 
 import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from io import BufferedReader
 from math import prod
@@ -53,6 +54,7 @@ _FIRST_LINE = re.compile(
 _TEMPORARY_NAME = re.compile(rf"\..+\.([0-9]+){re.escape(TEMPORARY)}")
 
 Array = npt.NDArray[Any]
+VerifyReport = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,62 @@ def write_array(
         text = _format_header(header, sums, [part.nbytes for part in arrays])
         file.seek(0)
         file.write(text)
-    return text[:_FIRST_LINE_BYTES].split()[-1].decode()
+    return _checksum_in(text)
+
+
+def write_pieces(
+    path: str | Path,
+    pieces: Iterable[Array],
+    header: ArrayHeader,
+    late_notes: Callable[[], dict[str, Any]] = dict,
+) -> str:
+    """Write an array that is made piece by piece and never whole in memory; returns the header's checksum.
+
+    Args:
+        path: where; an existing file is replaced only once the new one is safe.
+        pieces: contiguous arrays whose bytes, one after the other, are those of the array.
+        header: what the file will say about it.
+        late_notes: asked after the last piece for notes that are not known earlier: a page of them at most.
+    """
+    num_blocks = -(-header.num_bytes // BLOCK_BYTES)
+    empty = ["0" * 2 * DIGEST_BYTES] * num_blocks
+    room = len(_format_header(header, empty, [header.num_bytes])) + PAGE
+    block, filled, sums = memoryview(bytearray(BLOCK_BYTES)), 0, []
+    with replaced_file(path) as file:
+        _reserve(file, room + header.num_bytes)
+        file.seek(room)
+        for piece in pieces:
+            content = piece.reshape(-1).view(np.uint8).data
+            while len(content) > 0:
+                size = min(len(content), BLOCK_BYTES - filled)
+                block[filled : filled + size] = content[:size]
+                filled, content = filled + size, content[size:]
+                if filled == BLOCK_BYTES:
+                    sums.append(checksum(block))
+                    file.write(block)
+                    filled = 0
+        if filled:
+            sums.append(checksum(block[:filled]))
+            file.write(block[:filled])
+        assert file.tell() == room + header.num_bytes, "the pieces are the array"
+        told = replace(header, notes=header.notes | late_notes())
+        text = _format_header(told, sums, [header.num_bytes], room)
+        assert len(text) == room, "late notes fit into a page"
+        file.seek(0)
+        file.write(text)
+    return _checksum_in(text)
 
 
 def read_header(path: str | Path) -> ArrayHeader:
     """Read and verify what a file says about its array, the size of the file included."""
     with _opened(path) as file:
         return _read_header(file, str(path))[0]
+
+
+def read_header_checksum(path: str | Path) -> str:
+    """Return the checksum of a file's header, and so of all its blocks: it tells two files apart."""
+    with _opened(path) as file:
+        return _read_header(file, str(path))[3]
 
 
 def read_array(
@@ -165,14 +216,27 @@ def read_array(
 
 
 def verify_array(
-    path: str | Path, *, fingerprint: str | None = None, expected_checksum: str | None = None
+    path: str | Path,
+    *,
+    fingerprint: str | None = None,
+    expected_checksum: str | None = None,
+    report: VerifyReport | None = None,
 ) -> ArrayHeader:
-    """Verify every bit of an array file, a block at a time; arguments as for `read_array`."""
+    """Verify every bit of an array file, a block at a time.
+
+    Args:
+        path: the file.
+        fingerprint: as for `read_array`.
+        expected_checksum: as for `read_array`.
+        report: called with bytes done and bytes in all.
+    """
     with _opened(path) as file:
         header, sums, lengths = _verified_header(file, str(path), fingerprint, expected_checksum)
         room = memoryview(bytearray(min(BLOCK_BYTES, header.num_bytes)))
         for (begin, end), expected in zip(_block_ranges(lengths), sums, strict=True):
             _read_block(file, path, room[: end - begin], begin, expected)
+            if report is not None:
+                report(end, header.num_bytes)
         return header
 
 
@@ -405,7 +469,12 @@ def _block_ranges(lengths: list[int]) -> Iterator[tuple[int, int]]:
         offset += length
 
 
-def _format_header(header: ArrayHeader, sums: list[str], lengths: list[int]) -> bytes:
+def _checksum_in(text: bytes) -> str:
+    """Return the checksum that a formatted header has in its first line."""
+    return text[:_FIRST_LINE_BYTES].split()[-1].decode()
+
+
+def _format_header(header: ArrayHeader, sums: list[str], lengths: list[int], least_bytes: int = 0) -> bytes:
     entries = {
         "name": header.name,
         "shape": list(header.shape),
@@ -418,9 +487,8 @@ def _format_header(header: ArrayHeader, sums: list[str], lengths: list[int]) -> 
         "checksums": sums,
     }
     text = json.dumps(entries).encode()
-    padded = (
-        text.ljust(-(-(_FIRST_LINE_BYTES + len(text) + 1) // PAGE) * PAGE - _FIRST_LINE_BYTES - 1) + b"\n"
-    )
+    room = max(-(-(_FIRST_LINE_BYTES + len(text) + 1) // PAGE) * PAGE, least_bytes)
+    padded = text.ljust(room - _FIRST_LINE_BYTES - 1) + b"\n"
     return _first_line(len(padded), header.num_bytes, checksum(padded)).encode() + padded
 
 

@@ -196,7 +196,7 @@ BAD = [
     (["show", "bluff-1-1", "1-7"], "'1-7'"),
     (
         ["show", "leduc", "--hand", "K"],
-        "--hand and --board need a saved strategy or run, and 'leduc' is neither.",
+        "--hand, --board and --plot need a saved strategy or run, and 'leduc' is neither.",
     ),
     (["show", "leduc", "--board", "K"], "and 'leduc' is neither."),
     (["exploit", "always-call"], "'always-call' plays any game: --game must say which."),
@@ -306,6 +306,17 @@ BAD = [
         for what in ("none", "noise", "empty")
         if command != ["show"] or what != "none"
     ),
+    *(
+        ([*command, *more], f"{command[-1]}'")
+        for command, more in (
+            *((["export", what], ["x.play"]) for what in ("none", "noise", "empty", "abstraction")),
+            *((["export", "--verify", what], []) for what in ("none", "noise", "empty", "run")),
+        )
+    ),
+    (["export", "run"], "the file to write is missing: expected 'errai export run FILE'."),
+    (["export", "run", "x.play", "--bits", "9"], "--bits must be 8 or 16, not 9."),
+    (["export", "run", "x.play", "--bits", "32"], "--bits must be between 8 and 16, not 32."),
+    (["export", "run", "none/x.play"], "'none/x.play' cannot be written: its folder does not exist."),
     (["exploit", "abstraction"], "'abstraction'"),
     (["show", "abstraction"], "'abstraction'"),
     (["abstract", "info", "run"], "'run'"),

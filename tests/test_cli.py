@@ -267,7 +267,9 @@ COMMANDS = all_commands()
 
 
 def test_there_are_commands() -> None:
-    assert {"games", "size", "show", "solve", "exploit", "spot", "equity", "reproduce"} <= set(COMMANDS)
+    assert {"games", "size", "show", "solve", "exploit", "export", "spot", "equity", "reproduce"} <= set(
+        COMMANDS
+    )
     assert {f"abstract {name}" for name in ("features", "build", "public", "info", "show", "compare")} <= set(
         COMMANDS
     )

@@ -28,7 +28,11 @@ MENU = ["--bets None", "--max-raises None", "--force-all-in 0.0"]
 PARAMETERS = {
     "games": [JSON, SEED],
     "size": ["game required", *MENU, "--buckets None", JSON, SEED],
-    "show": ["game required", "betting ''", "--depth 3", *MENU, "--hand ''", "--board ''", JSON, SEED],
+    "show": [
+        *("game required", "betting ''", "--depth 3", *MENU, "--hand ''", "--board ''", "--plot None"),
+        *(JSON, SEED),
+    ],
+    "export": ["source required", "path None", "--bits 16", "--verify False", JSON, SEED],
     "solve": [
         *("game None", "--algorithm None", "--iterations None", "--until None", "--time None", *MENU),
         *("--abstraction None", "--against-full False", "--payoffs None", "--threads None"),
@@ -91,6 +95,7 @@ def test_every_default_of_every_command() -> None:
 
 
 NEEDED = {
+    "export": ["run", "leduc.play"],
     "size": ["leduc"],
     "show": ["leduc"],
     "solve": ["leduc"],

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,7 +238,7 @@ def test_an_array_is_verified_once_in_a_process(tmp_path: Path, monkeypatch: pyt
     verified: list[str] = []
     real = array_file.verify_array
 
-    def verify(file: str | Path, **more: str | None) -> array_file.ArrayHeader:
+    def verify(file: str | Path, **more: Any) -> array_file.ArrayHeader:
         verified.append(Path(file).name)
         return real(file, **more)
 

@@ -41,6 +41,7 @@ COMMANDS = [
     ["train", "--preset", "leduc", "--estimate"],
     ["train", "--preset", "list"],
     ["exploit", "run"],
+    ["export", "run", "leduc.play", "--verify"],
     ["exploit", "half", "--game", "leduc", "--estimate"],
     ["exploit", "half", "--game", "leduc", "--flops", "4"],
     [*SPOT, "--iterations", "3"],

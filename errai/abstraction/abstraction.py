@@ -42,6 +42,7 @@ CLUSTERS_NAME = "opponent-clusters"
 COUNT_NOTE = "num_clusters"
 
 Array = npt.NDArray[Any]
+ReadTable = Callable[[str, str | None], tuple[ArrayHeader, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +172,13 @@ class AbstractionWriter:
 
     def read_round(self, entry: dict[str, Any], player: int, r: int) -> dict[str, Array]:
         """Read the arrays of a written round, every bit verified."""
-        return _read_arrays(self._folder.path, entry, player, r, self._folder.fingerprint, read_array)
+        folder, fingerprint = self._folder.path, self._folder.fingerprint
+        return {
+            name: read_array(
+                folder / f"{player}-{r}-{name}.array", fingerprint=fingerprint, expected_checksum=checksum
+            )[1]
+            for name, checksum in entry["arrays"].items()
+        }
 
     def finish(self) -> None:
         """Write the manifest, after which the folder is an abstraction."""
@@ -193,18 +200,45 @@ class AbstractionWriter:
 
 def read_abstraction(folder: Path, *, whole: bool = False) -> Abstraction:
     """Open a saved abstraction, every bit verified; tables are mapped or, with `whole`, read into memory."""
-    read = read_array if whole else map_verified_array
+    read_table = read_array if whole else map_verified_array
     manifest = read_manifest(folder)
+
+    def read(name: str, checksum: str | None) -> tuple[ArrayHeader, Array]:
+        found = read_array if name == CLUSTERS_NAME else read_table
+        return found(
+            folder / f"{name}.array", fingerprint=manifest["fingerprint"], expected_checksum=checksum
+        )
+
+    return restore_abstraction(manifest, read)
+
+
+def array_names(manifest: dict[str, Any]) -> dict[str, str | None]:
+    """Return the arrays of an abstraction, given its manifest, each with its checksum if that is told."""
+    # Older manifests do not tell the checksum of the clusters.
+    names: dict[str, str | None] = {CLUSTERS_NAME: manifest.get("arrays", {}).get(CLUSTERS_NAME)}
+    for player, entries in enumerate(manifest["players"]):
+        for r, entry in enumerate(entries):
+            names |= {f"{player}-{r}-{name}": checksum for name, checksum in entry["arrays"].items()}
+    return names
+
+
+def restore_abstraction(manifest: dict[str, Any], read: ReadTable) -> Abstraction:
+    """Return the abstraction that a manifest describes.
+
+    Args:
+        manifest: of its folder.
+        read: gives an array by its name and its checksum, None where that is not told.
+    """
     rules = restore_poker_rules(manifest["game"])
-    path = folder / f"{CLUSTERS_NAME}.array"
-    checksum = manifest.get("arrays", {}).get(CLUSTERS_NAME)  # older manifests have none
-    header, clusters = read_array(path, fingerprint=manifest["fingerprint"], expected_checksum=checksum)
+    header, clusters = read(CLUSTERS_NAME, array_names(manifest)[CLUSTERS_NAME])
     players, recipes, statistics = [], [], []
     for player, entries in enumerate(manifest["players"]):
         builder = RoundFactory(rules, clusters)
         rounds: list[RoundBuckets] = []
         for r, entry in enumerate(entries):
-            arrays = _read_arrays(folder, entry, player, r, manifest["fingerprint"], read)
+            arrays = {
+                name: read(f"{player}-{r}-{name}", checksum)[1] for name, checksum in entry["arrays"].items()
+            }
             rounds.append(builder.make(entry["kind"], r, arrays, entry["num_buckets"], rounds))
         players.append(tuple(rounds))
         recipes.append(Recipe(rules, tuple(_restore_round(entry["recipe"]) for entry in entries)))
@@ -292,22 +326,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _count_as_before(opponent_clusters: npt.NDArray[np.uint16]) -> int:
     """Count the clusters of a file that does not say how many they are: older versions took the largest."""
     return int(opponent_clusters.max()) + 1 if len(opponent_clusters) else 0
-
-
-def _read_arrays(
-    folder: Path,
-    entry: dict[str, Any],
-    player: int,
-    r: int,
-    fingerprint: str,
-    read: Callable[..., tuple[ArrayHeader, Array]],
-) -> dict[str, Array]:
-    return {
-        name: read(
-            folder / f"{player}-{r}-{name}.array", fingerprint=fingerprint, expected_checksum=checksum
-        )[1]
-        for name, checksum in entry["arrays"].items()
-    }
 
 
 def _describe_round(recipe: RoundRecipe) -> dict[str, Any]:

@@ -2,9 +2,25 @@
 
 import reprlib
 from pathlib import Path
+from typing import Any
 
-from errai.abstraction.abstraction import Abstraction, read_abstraction, read_manifest
-from errai.abstraction.public.abstraction import KIND, PublicAbstraction, load_public_abstraction
+from errai.abstraction.abstraction import (
+    Abstraction,
+    Array,
+    ReadTable,
+    array_names,
+    read_abstraction,
+    read_manifest,
+    restore_abstraction,
+)
+from errai.abstraction.public.abstraction import (
+    KIND,
+    PublicAbstraction,
+    load_public_abstraction,
+    public_array_names,
+    restore_public_abstraction,
+)
+from errai.array_file import ArrayHeader, map_verified_array
 from errai.errors import UsageError
 
 
@@ -24,3 +40,24 @@ def load_abstraction(path: str | Path, *, whole: bool = False) -> Abstraction | 
     if read_manifest(folder)["kind"] == KIND:
         return load_public_abstraction(folder)
     return read_abstraction(folder, whole=whole)
+
+
+def map_saved_arrays(folder: Path) -> tuple[dict[str, Any], dict[str, tuple[ArrayHeader, Array]]]:
+    """Return the manifest of a saved abstraction and all its arrays by name, mapped and verified.
+
+    This is all that there is to know of it: `restore_saved` makes the abstraction again.
+    """
+    manifest = read_manifest(folder)
+    names = public_array_names(manifest) if manifest["kind"] == KIND else array_names(manifest)
+    mark = manifest["fingerprint"]
+    return manifest, {
+        name: map_verified_array(folder / f"{name}.array", fingerprint=mark, expected_checksum=checksum)
+        for name, checksum in names.items()
+    }
+
+
+def restore_saved(manifest: dict[str, Any], read: ReadTable) -> Abstraction | PublicAbstraction:
+    """Return the abstraction of either kind that a manifest describes; arguments as `restore_abstraction`."""
+    if manifest["kind"] == KIND:
+        return restore_public_abstraction(manifest, read)
+    return restore_abstraction(manifest, read)

@@ -42,6 +42,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | distance, objective | mean distance to a bucket's centre, in hand strength; what public clusters minimise |
 | abstractions, rand, adjusted_rand, mutual_information, refinement | two compared |
 | folders, contents, format, old, written, damaged, cleared | of the cache, with the kind of each folder |
+| bits, largest_error, verified | of an exported strategy: its numbers, how far off; whether it was checked |
 | features, fingerprint | the folder of the features; of an artefact: what it was made of |
 | figure, data, picture, crossings, ends, claims, curve, target, value, published | of a figure made again |
 | runs | independent runs whose mean a curve is |

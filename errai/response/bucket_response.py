@@ -297,7 +297,7 @@ class _Walk:
     def _chances(self, r: int, nodes: Nodes) -> Floats:
         """Return what the opponent plays at some decisions: float[actions, E, rows]."""
         strategy, opponent = self._strategy, 1 - self._player
-        found = np.stack([strategy.action_weights(int(node)) for node in nodes], axis=1)
+        found = np.stack([strategy.weights(int(node)) for node in nodes], axis=1)
         assert strategy.tree.betting.player[nodes[0]] == opponent
         positive = np.maximum(found, 0).astype(self._dtype)
         total = positive.sum(axis=0)

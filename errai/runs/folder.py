@@ -47,6 +47,7 @@ from errai.solvers.solve import UNLIMITED, StopRule
 from errai.solvers.table_solver import Measurement, SolverLayout, TableSolver
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.files import read_strategy, strategy_game
+from errai.strategy.play_file import is_play_file, open_play_file, play_file_game
 from errai.strategy.strategy import Strategy
 from errai.tables import groups
 from errai.tables.checkpoint import (
@@ -382,16 +383,17 @@ def _progress_state(content: bytes) -> dict[str, Any]:
 
 
 def load_strategy(path: str | Path, *, verify: bool = False) -> Strategy | BucketStrategy:
-    """Read a strategy that `Strategy.save` wrote, or the average strategy of a run's folder.
+    """Read a strategy that `Strategy.save` wrote, or the average strategy of a run; open a play file.
 
     Args:
-        path: a strategy file or a run's folder.
-        verify: read and verify all of a run, not only its averages; strategy files always are.
+        path: a strategy file, a run's folder, or a play file, whose tables stay on disk.
+        verify: verify all of a run, not only its averages, and all of a play file, not only its manifest;
+            strategy files always are.
     """
     if not isinstance(path, str | Path):
         raise UsageError(f"expected the path of a saved strategy or run, not {reprlib.repr(path)}")
     if not Path(path).is_dir():
-        return read_strategy(path)
+        return open_play_file(path, verify=verify).strategy if is_play_file(path) else read_strategy(path)
     run = RunFolder(path)
     if verify:
         run.verify()
@@ -402,4 +404,4 @@ def saved_game(path: str | Path) -> tuple[Game, BetMenu | None]:
     """Return the game and bet sizes of a saved strategy or run without reading its tables."""
     if Path(path).is_dir():
         return RunFolder(path).configuration.restored
-    return strategy_game(path)
+    return play_file_game(path) if is_play_file(path) else strategy_game(path)

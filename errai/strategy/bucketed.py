@@ -20,7 +20,7 @@ import numpy.typing as npt
 from errai.abstraction.abstraction import read_manifest
 from errai.abstraction.load import load_abstraction
 from errai.abstraction.protocol import CardAbstraction
-from errai.cards.deck import format_cards
+from errai.cards.deck import NUM_CARDS, format_cards
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.deals import Deals
@@ -116,14 +116,8 @@ class BucketStrategy(ExportedStrategy):
         node = find_node(self.tree, betting)
         player, round_index = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
         hole, public = self.game.parse_deal(hand, board, round_index)
-        cards = [*hole, *public]
-        if self.layout.bucketed[player, round_index]:
-            row = int(
-                self.saved.abstraction.buckets(np.array([cards], dtype=np.uint8), round_index, player)[0]
-            )
-        else:
-            row = self._cell(player, cards)
-        weights = self.action_weights(node)[:, row]
+        cards = np.array([[*hole, *public]], dtype=np.uint8)
+        weights = self.weights(node)[:, self.rows(cards, round_index, player)[0]]
         return dict(zip(action_names(self.tree, node), normalised(weights).tolist(), strict=True))
 
     def information_sets(self) -> Iterator[BucketSet]:
@@ -134,7 +128,7 @@ class BucketStrategy(ExportedStrategy):
         texts, cells = betting_strings(self.tree), self._first_cells
         for node in np.flatnonzero(self.tree.betting.kind == DECISION).tolist():
             player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-            chances = normalised(self.action_weights(node)).T.tolist()
+            chances = normalised(self.weights(node)).T.tolist()
             hands = [""] * len(chances)
             if not self.layout.bucketed[player, r]:
                 hands = [format_cards(cards) for cards in cells.cards(player, 0)]
@@ -142,18 +136,40 @@ class BucketStrategy(ExportedStrategy):
             for bucket, (hand, row) in enumerate(zip(hands, chances, strict=True)):
                 yield BucketSet(texts[node], r, bucket, hand, actions, tuple(row))
 
-    def action_weights(self, node: int) -> Floats:
+    def rows(self, cards: npt.NDArray[np.uint8], round_index: int, player: int) -> npt.NDArray[np.int64]:
+        """Return the row of each deal in a round's tables: its bucket, or its cell: int64[N].
+
+        Args:
+            cards: uint8[N, hole + board], hole cards first, the board in the order of its deals.
+            round_index: the round, from 0.
+            player: position.
+        """
+        if self.layout.bucketed[player, round_index]:
+            return self.saved.abstraction.buckets(cards, round_index, player).astype(np.int64, copy=False)
+        # A round without buckets has one board, so the hole cards alone tell the cell.
+        return self._cell_of[cards[:, 0], cards[:, self.game.num_hole_cards - 1]]
+
+    def weights(self, node: int) -> Floats:
         """Return the slots of a decision, played in proportion to the positive part: float[actions, rows]."""
         player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-        rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.walk.num_children[node])
-        begin = int(self.layout.begin[player, r]) + int(self.tree.walk.slot[node]) * rows
+        rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.betting.num_children[node])
+        begin = int(self.layout.begin[player, r]) + self._slot(node) * rows
         slots = self.tables[player][begin : begin + num_actions * rows]
         # The actions of a bucket are together, those of cells are not.
         return slots.reshape(rows, -1).T if self.layout.bucketed[player, r] else slots.reshape(-1, rows)
 
-    def _cell(self, player: int, cards: list[int]) -> int:
-        """Return the cell of a hand in a round that has one board and no buckets."""
-        return self._first_cells.find_cell(player, 0, cards[: self.game.num_hole_cards])
+    def _slot(self, node: int) -> int:
+        """Return the first slot of a decision among its player's slots of the round."""
+        return int(self.tree.walk.slot[node])
+
+    @cached_property
+    def _cell_of(self) -> npt.NDArray[np.int64]:
+        """The cell of each hand, by its first and its last card, where there is one board: int64[52, 52]."""
+        hands = self.game.deck.hands(self.game.num_hole_cards)
+        found = np.zeros((NUM_CARDS, NUM_CARDS), dtype=np.int64)
+        first, last = hands[:, 0], hands[:, -1]
+        found[first, last] = found[last, first] = self._first_cells.cells_of_hands(0, 0, hands)
+        return found
 
     @cached_property
     def _first_cells(self) -> Cells:

@@ -52,6 +52,11 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
 
 def save_bucket_strategy(strategy: BucketStrategy, path: str | Path) -> None:
     """Write a strategy of buckets; the abstraction stays where it is and is named."""
+    if strategy.saved.folder.is_file():
+        raise UsageError(
+            f"a strategy whose abstraction is inside '{strategy.saved.folder}' cannot be saved: copy that "
+            "file, or export it again"
+        )
     tree = strategy.tree
     about = describe_game(strategy.game, tree.menu, tree.payoffs) | {"layout": LAYOUT}
     about["abstraction"] = strategy.describe_abstraction(path)
@@ -85,10 +90,15 @@ def read_strategy(path: str | Path) -> Strategy | BucketStrategy:
 
 def strategy_game(path: str | Path) -> tuple[Game, BetMenu | None]:
     """Return the game and bet sizes of a saved strategy without reading its tables."""
+    return restore_game(verify_strategy_header(path).notes)
+
+
+def verify_strategy_header(path: str | Path) -> ArrayHeader:
+    """Return the header of a saved strategy, refusing what is none."""
     _verify_array(path)
     header = read_header(path)
     _verify_strategy(header, path)
-    return restore_game(header.notes)
+    return header
 
 
 def describe_game(game: Game, menu: BetMenu | None, payoffs: Payoffs = PLAIN) -> dict[str, Any]:

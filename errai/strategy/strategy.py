@@ -8,6 +8,7 @@ an abstracted strategy are buckets; what it plays with a hand is what it plays w
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,9 @@ class Strategy(ExportedStrategy):
             raise UsageError(f"expected a dictionary of changes, not {reprlib.repr(changes)}")
         verify_memory(sum(table.nbytes for table in self.tables), f"a changed strategy of '{self.game.name}'")
         tree, layout = self.tree, self.tree.layout
-        tables = (self.tables[0].copy(), self.tables[1].copy())
+        # Those of a play file are whole numbers, which cannot hold a probability.
+        first, second = (table.astype(np.result_type(table, np.float32)) for table in self.tables)
+        tables = (first, second)
         named: dict[tuple[int, int, int], tuple[str, ...]] = {}
         for key, probabilities in changes.items():
             if not (isinstance(key, tuple) and len(key) in (2, 3) and all(isinstance(k, str) for k in key)):
@@ -205,11 +208,17 @@ def find_cell(
     tree: PublicTree, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]
 ) -> tuple[int, int]:
     """Return the number of the board among all, and the cell of a hand there, counted from the first."""
-    deals = Deals(tree.rules)
+    deals = deals_of(tree.rules)
     found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
     board_number = int(tree.cells.links.round_board[round_index]) + found.board_index
     renamed = found.card_permutation[list(hole)].tolist()
     return board_number, tree.cells.find_cell(player, board_number, renamed)
+
+
+@lru_cache(maxsize=4)
+def deals_of(rules: PokerRules) -> Deals:
+    """Return the cards of a game, from the last few made where possible: a question must not count boards."""
+    return Deals(rules)
 
 
 def uniform_strategy(game: Game | str | Path, menu: BetMenu | None = None) -> Strategy:

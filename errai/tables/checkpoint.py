@@ -23,6 +23,7 @@ from errai.array_file import (
     checksum,
     is_array_of,
     map_array,
+    map_verified_array,
     read_array,
     read_header,
     sync_folder,
@@ -127,6 +128,24 @@ def read_into(folder: str | Path, arrays: Mapping[str, Array], fingerprint: str)
     return _of_newest(place, fingerprint, read_all)[0]
 
 
+def map_arrays(
+    folder: str | Path, names: list[str], fingerprint: str
+) -> tuple[Checkpoint, list[list[Array]]]:
+    """Map some arrays of a folder's checkpoint, each as its groups, after every bit of them was verified."""
+    place = Path(folder)
+
+    def map_all(found: Checkpoint) -> list[list[Array]]:
+        return [
+            [
+                map_verified_array(place / file, fingerprint=found.fingerprint, expected_checksum=check)[1]
+                for file, check in _files_of(place, found, name)
+            ]
+            for name in names
+        ]
+
+    return _of_newest(place, fingerprint, map_all)
+
+
 def verify_arrays(folder: str | Path, fingerprint: str, *, fully: bool = True) -> None:
     """Verify every bit of all arrays of a folder's checkpoint, a block at a time.
 
@@ -160,11 +179,17 @@ def _of_newest(
             found = newer
 
 
-def _read_one(folder: Path, found: Checkpoint, name: str, into: Array | None = None) -> Array:
-    groups = [folder / found.arrays[group][0] for group in groups_of(name, found.arrays)]
-    checks = [found.arrays[group][1] for group in groups_of(name, found.arrays)]
-    if not groups:
+def _files_of(folder: Path, found: Checkpoint, name: str) -> list[tuple[str, str]]:
+    """Return file name and checksum of the groups of an array, in the order of slots."""
+    files = [found.arrays[group] for group in groups_of(name, found.arrays)]
+    if not files:
         raise UsageError(f"'{folder / FILE_NAME}' names no array '{name}': the run has not saved it yet")
+    return files
+
+
+def _read_one(folder: Path, found: Checkpoint, name: str, into: Array | None = None) -> Array:
+    files = _files_of(folder, found, name)
+    groups, checks = [folder / file for file, _ in files], [check for _, check in files]
     if len(groups) == 1:
         return read_array(groups[0], fingerprint=found.fingerprint, expected_checksum=checks[0], into=into)[1]
     # Each group where it belongs: a table that fills the memory must not be there twice.

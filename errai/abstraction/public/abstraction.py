@@ -40,13 +40,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.abstraction.abstraction import FORMAT, read_manifest, restore_poker_rules
+from errai.abstraction.abstraction import FORMAT, ReadTable, read_manifest, restore_poker_rules
 from errai.abstraction.features.features import BoardSweep
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.folder import FolderWriter
 from errai.abstraction.protocol import verify_cards, verify_player
 from errai.abstraction.public import _abstraction as kernels
-from errai.array_file import read_array
+from errai.array_file import ArrayHeader, read_array
 from errai.cards.deck import format_cards
 from errai.cards.hands import open_deals
 from errai.errors import UsageError
@@ -365,7 +365,8 @@ class PublicWriter:
         if entry is None:
             return None
         self._entries[number] = entry
-        return _read_cluster(self._folder.path, self._shape, number, entry, self._folder.fingerprint)
+        read = _reader(self._folder.path, self._folder.fingerprint)
+        return _restore_cluster(self._shape, number, entry, read)
 
     def finish(self) -> None:
         """Write the manifest, after which the folder is an abstraction."""
@@ -389,17 +390,25 @@ class PublicWriter:
         )
 
 
-def _read_cluster(
-    root: Path, shape: PublicShape, number: int, entry: dict[str, Any], fingerprint: str
+def _reader(root: Path, fingerprint: str) -> ReadTable:
+    """Return what reads arrays of a folder by name, every bit verified."""
+
+    def read(name: str, checksum: str | None) -> tuple[ArrayHeader, Array]:
+        return read_array(root / f"{name}.array", fingerprint=fingerprint, expected_checksum=checksum)
+
+    return read
+
+
+def _restore_cluster(
+    shape: PublicShape, number: int, entry: dict[str, Any], read: ReadTable
 ) -> ClusterTables:
     last_round = shape.game.num_rounds - 1
 
-    def read(name: str) -> Array:
-        path = root / cluster_folder(number) / f"{name}.array"
-        return read_array(path, fingerprint=fingerprint, expected_checksum=entry["arrays"][name])[1]
+    def table(name: str) -> Array:
+        return read(f"{cluster_folder(number)}/{name}", entry["arrays"][name])[1]
 
-    tables = {r: read(f"round-{r}") for r in range(shape.special_round, last_round)}
-    return ClusterTables(read("boards"), tables, read(f"round-{last_round}"), tuple(entry["costs"]))
+    tables = {r: table(f"round-{r}") for r in range(shape.special_round, last_round)}
+    return ClusterTables(table("boards"), tables, table(f"round-{last_round}"), tuple(entry["costs"]))
 
 
 def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None = None) -> PublicAbstraction:
@@ -413,23 +422,40 @@ def load_public_abstraction(folder: str | Path, clusters: Iterable[int] | None =
     manifest = read_manifest(root)
     if manifest["kind"] != KIND:
         raise UsageError(f"expected a {KIND} abstraction: '{folder}' is a {manifest['kind']} one")
-    fingerprint, num_clusters = manifest["fingerprint"], int(manifest["num_clusters"])
+    num_clusters = int(manifest["num_clusters"])
+    for number in [] if clusters is None else sorted(set(clusters)):
+        if not 0 <= number < num_clusters:
+            raise UsageError(f"cluster {number} not found: '{folder}' has clusters 0 to {num_clusters - 1}")
+    return restore_public_abstraction(manifest, _reader(root, manifest["fingerprint"]), clusters)
 
-    def read(name: str) -> Array:
-        checksum = manifest["arrays"][name]
-        return read_array(root / f"{name}.array", fingerprint=fingerprint, expected_checksum=checksum)[1]
 
+def public_array_names(manifest: dict[str, Any]) -> dict[str, str | None]:
+    """Return the arrays of a public abstraction, given its manifest, with their checksums."""
+    names: dict[str, str | None] = dict(manifest["arrays"])
+    for number, entry in enumerate(manifest["clusters"]):
+        names |= {f"{cluster_folder(number)}/{name}": one for name, one in entry["arrays"].items()}
+    return names
+
+
+def restore_public_abstraction(
+    manifest: dict[str, Any], read: ReadTable, clusters: Iterable[int] | None = None
+) -> PublicAbstraction:
+    """Return the public abstraction that a manifest describes.
+
+    Args:
+        manifest: of its folder.
+        read: gives an array by its name and its checksum.
+        clusters: those to load; all without it.
+    """
     shape = PublicShape(
         restore_poker_rules(manifest["game"]),
         int(manifest["special_round"]),
-        read("clusters"),
-        num_clusters,
+        read("clusters", manifest["arrays"]["clusters"])[1],
+        int(manifest["num_clusters"]),
         tuple(manifest["buckets_per_cluster"]),
-        read("opponents"),
+        read("opponents", manifest["arrays"]["opponents"])[1],
     )
-    loaded = {}
-    for number in range(num_clusters) if clusters is None else sorted(set(clusters)):
-        if not 0 <= number < num_clusters:
-            raise UsageError(f"cluster {number} not found: '{folder}' has clusters 0 to {num_clusters - 1}")
-        loaded[number] = _read_cluster(root, shape, number, manifest["clusters"][number], fingerprint)
-    return PublicAbstraction(shape, loaded)
+    wanted = range(shape.num_clusters) if clusters is None else sorted(set(clusters))
+    return PublicAbstraction(
+        shape, {n: _restore_cluster(shape, n, manifest["clusters"][n], read) for n in wanted}
+    )
