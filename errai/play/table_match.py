@@ -22,7 +22,6 @@ from errai.engine.deals import BucketDeals, CellDeals
 from errai.engine.public_tree import PublicTree
 from errai.games.payoffs import PLAIN
 from errai.games.rules import PokerRules, Showdown
-from errai.memory import verify_memory
 from errai.play import _table_match as kernels
 from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent
@@ -31,11 +30,10 @@ from errai.play.simple_agents import SimpleAgent
 from errai.strategy.blueprint import BucketBlueprint, StrategyBlueprint
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.information_sets import betting_strings
-from errai.strategy.postprocessing import Treatment, action_kind
 from errai.strategy.simple import simple_plays, simple_strategy
 from errai.strategy.strategy import Strategy
+from errai.strategy.treated import treated
 from errai.tables.layout import Floats
-from errai.tree.betting_tree import DECISION, BettingTree
 
 RULES_IN_LIMIT_GAMES = {"probe": "half"}
 """Simple agents that limit games make alike."""
@@ -191,7 +189,10 @@ def _seat_of(agent: Agent, tree: PublicTree) -> TableSeat | None:
     source = _source_of(strategy)
     if agent.treatment.changes_nothing:
         return TableSeat(strategy.tables, True, source, before)
-    return TableSeat(treated_tables(strategy, agent.treatment), False, source, before)
+    # In double precision, because that is what an agent's probabilities have.
+    first_table, second_table = (table.astype(np.float64, copy=False) for table in strategy.tables)
+    precise = replace(strategy, tables=(first_table, second_table))
+    return TableSeat(treated(precise, agent.treatment).tables, False, source, before)
 
 
 def _source_of(strategy: Strategy | BucketStrategy) -> BucketDeals | CellDeals:
@@ -208,70 +209,4 @@ def exact_strategy(agent: Agent) -> Strategy | BucketStrategy | None:
     if type(agent) is not BlueprintAgent or _tree_of(agent) is None:
         return None
     strategy: Strategy | BucketStrategy = agent.strategy
-    if agent.treatment.changes_nothing:
-        return strategy
-    return replace(strategy, tables=treated_tables(strategy, agent.treatment))
-
-
-def treated_tables(strategy: Strategy | BucketStrategy, treatment: Treatment) -> tuple[Floats, Floats]:
-    """Return the probabilities that a treated strategy plays: [position] float64[slots].
-
-    Args:
-        strategy: any strategy of a card game.
-        treatment: what is done at every decision.
-    """
-    tree = strategy.tree
-    layout = strategy.layout if isinstance(strategy, BucketStrategy) else tree.layout
-    verify_memory(8 * sum(layout.num_slots), f"a treated strategy of '{tree.rules.name}'")
-    treated = (np.zeros(layout.num_slots[0]), np.zeros(layout.num_slots[1]))
-    betting, walk = tree.betting, tree.walk
-    first_decisions = _first_decisions(betting)
-    for node in np.flatnonzero(betting.kind == DECISION).tolist():
-        q, r, number = int(betting.player[node]), int(betting.round[node]), int(walk.num_children[node])
-        kinds = [action_kind(int(betting.action[child])) for child in betting.children(node)]
-        for begin, rows in _blocks(strategy, q, r):
-            at = slice(begin + int(walk.slot[node]) * rows, begin + (int(walk.slot[node]) + number) * rows)
-            # The actions of a bucket are together, those of cells are not.
-            is_bucketed = bool(layout.bucketed[q, r])
-            weights = strategy.tables[q][at].reshape((rows, number) if is_bucketed else (number, rows))
-            chances = _in_proportion(weights if is_bucketed else weights.T)
-            played = treatment.apply(chances, kinds, bool(first_decisions[node]))
-            treated[q][at] = (played if is_bucketed else played.T).ravel()
-    return treated
-
-
-def _blocks(strategy: Strategy | BucketStrategy, player: int, round_index: int) -> list[tuple[int, int]]:
-    """Return where the slots of a round begin, board by board, and the rows there; shared ones once."""
-    if isinstance(strategy, BucketStrategy):
-        layout = strategy.layout
-        return [(int(layout.begin[player, round_index]), int(layout.rows[player, round_index]))]
-    board_layout = strategy.tree.layout
-    boards = slice(*strategy.tree.cells.links.round_board[round_index : round_index + 2].tolist())
-    begins, rows = board_layout.begin[player, boards].tolist(), board_layout.rows[player, boards].tolist()
-    return sorted(set(zip(begins, rows, strict=True)))
-
-
-def _in_proportion(weights: Floats) -> npt.NDArray[np.float64]:
-    """Return probabilities by row, float64[rows, actions], added up in the order of `Blueprint.chances`."""
-    positive = np.maximum(weights.astype(np.float64), 0)
-    totals = np.zeros(len(positive))
-    for column in positive.T:
-        totals += column
-    chances: npt.NDArray[np.float64] = np.full_like(positive, 1 / positive.shape[1])
-    np.divide(positive, totals[:, np.newaxis], out=chances, where=totals[:, np.newaxis] > 0)
-    return chances
-
-
-def _first_decisions(betting: BettingTree) -> npt.NDArray[np.bool_]:
-    """Return which decisions are their player's first of the hand: bool[N]."""
-    acted = np.zeros((betting.num_nodes, 2), dtype=bool)
-    first = np.zeros(betting.num_nodes, dtype=bool)
-    for node in range(betting.num_nodes):  # parents come before children
-        above = int(betting.parent[node])
-        if above >= 0:
-            acted[node] = acted[above]
-            if betting.kind[above] == DECISION:
-                acted[node, betting.player[above]] = True
-        if betting.kind[node] == DECISION:
-            first[node] = not acted[node, betting.player[node]]
-    return first
+    return treated(strategy, agent.treatment)
