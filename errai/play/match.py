@@ -63,9 +63,8 @@ class HandFailed(Exception):
 
     def __str__(self) -> str:
         said = " ".join(str(self.error).split())
-        return (
-            f"the agent '{self.agent.name}' failed in hand {self.number}: {type(self.error).__name__}"
-            + (f": {said}" if said else "")
+        return f"the agent '{self.agent.name}' failed in hand {self.number}: {type(self.error).__name__}" + (
+            f": {said}" if said else ""
         )
 
 

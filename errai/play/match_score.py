@@ -34,7 +34,7 @@ class Score:
         big_blind: the unit of `mbb_per_game`.
         hands_a_deal: 1, or 2 in a duplicate match.
         deals: how many were played.
-        total: over all hands.
+        totals: [playing] over all deals: one number, or two in a duplicate match.
         squares: of what each deal came to, over all its hands.
         hand_squares: of each hand.
         illegal_actions: [agent] that were turned into legal ones.
@@ -43,10 +43,19 @@ class Score:
     big_blind: int
     hands_a_deal: int
     deals: int = 0
-    total: int = 0
+    totals: tuple[int, ...] = ()
     squares: int = 0
     hand_squares: int = 0
     illegal_actions: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        if not self.totals:
+            object.__setattr__(self, "totals", (0,) * self.hands_a_deal)
+
+    @property
+    def total(self) -> int:
+        """Chips that the first agent won, over all hands."""
+        return sum(self.totals)
 
     def plus(self, chips: npt.NDArray[np.int64], illegal_actions: tuple[int, int] = (0, 0)) -> "Score":
         """Return the score with more deals.
@@ -64,7 +73,7 @@ class Score:
             replace(
                 self,
                 deals=len(deals),
-                total=int(deals.sum()),
+                totals=tuple(chips.sum(axis=1).tolist()),
                 squares=int((exact.sum(axis=0) ** 2).sum()),
                 hand_squares=int((exact**2).sum()),
                 illegal_actions=illegal_actions,
@@ -74,13 +83,11 @@ class Score:
     def joined(self, other: "Score") -> "Score":
         """Return the score of two parts of one match."""
         assert (self.big_blind, self.hands_a_deal) == (other.big_blind, other.hands_a_deal)
-        first, second = (
-            a + b for a, b in zip(self.illegal_actions, other.illegal_actions, strict=True)
-        )
+        first, second = (a + b for a, b in zip(self.illegal_actions, other.illegal_actions, strict=True))
         return replace(
             self,
             deals=self.deals + other.deals,
-            total=self.total + other.total,
+            totals=tuple(a + b for a, b in zip(self.totals, other.totals, strict=True)),
             squares=self.squares + other.squares,
             hand_squares=self.hand_squares + other.hand_squares,
             illegal_actions=(first, second),
