@@ -10,9 +10,10 @@ from errai.cli.progress import Progress
 from errai.errors import UsageError
 
 if TYPE_CHECKING:
+    from errai.play.crosstable import Crosstable
     from errai.play.match import MatchPlan
     from errai.play.match_score import Score
-    from errai.play.play_match import Crosstable, MatchOptions, MatchResult
+    from errai.play.play_match import MatchOptions, MatchResult
     from errai.response.results import ExpectedValue
 
 MAX_SEED = 2**32 - 1
@@ -27,8 +28,8 @@ def match_command(
         list[str] | None,
         typer.Argument(
             metavar="AGENT...",
-            help="Two agents: always-call, always-raise, always-fold, half, probe, random; a saved strategy or "
-            "run with an optional treatment, such as 'runs/x:purify', 'runs/x:threshold=0.15' or "
+            help="Two agents: always-call, always-raise, always-fold, half, probe, random; a saved strategy "
+            "or run with an optional treatment, such as 'runs/x:purify', 'runs/x:threshold=0.15' or "
             "'runs/x:new=0.2'; or a .py file with a subclass of errai.Agent.",
         ),
     ] = None,
@@ -132,7 +133,7 @@ def _play_two(
 ) -> None:
     from time import monotonic
 
-    from errai.play.match import AgentFailed
+    from errai.play.match import AgentFailedError
     from errai.play.play_match import MatchResult, find_game, play_match
 
     log, phh, results = files
@@ -151,7 +152,7 @@ def _play_two(
                 report=lambda plan, score: _show(progress, plan, score),
                 is_stopped=lambda: progress.signal_number != 0,
             )
-        except AgentFailed as failure:
+        except AgentFailedError as failure:
             names = (agents[0], agents[1])
             played = MatchResult(rules.name, names, options.seed, options.duplicate, failure.score)
             _print_match(played, monotonic() - began, results, json, str(failure))
@@ -258,7 +259,7 @@ def _play_all(
 ) -> None:
     from time import monotonic
 
-    from errai.play.play_match import agents_in, play_all
+    from errai.play.crosstable import agents_in, play_all
 
     began = monotonic()
     with Progress(_go_on(context, results), between_steps=True) as progress:

@@ -1,8 +1,8 @@
 """A match of two agents in one process: cards of the competition's dealer, positions that rotate.
 
-Steps for each deal: seat the agents; ask whoever is to act, with what that seat may see; turn an illegal action
-into a legal one as the competition's dealer does, and count it; tell both how the hand ended. A duplicate
-match plays every deal again with the seats swapped.
+Steps for each deal: seat the agents; ask whoever is to act, with what that seat may see; turn an illegal
+action into a legal one as the competition's dealer does, and count it; tell both how the hand ended. A
+duplicate match plays every deal again with the seats swapped.
 
 Agents that are tables over one betting tree are not asked: a kernel plays them, with the same draws and the
 same result (`table_match.py`).
@@ -39,7 +39,7 @@ _RAISE = re.compile(r"r([0-9]{0,18})")
 Report = Callable[[Score], None]
 
 
-class AgentFailed(UsageError):
+class AgentFailedError(UsageError):
     """An agent has raised an exception; what was played before is in `score`."""
 
     def __init__(self, sentence: str, score: Score) -> None:
@@ -47,12 +47,13 @@ class AgentFailed(UsageError):
         self.score = score
 
 
-class HandFailed(Exception):
+class HandFailedError(Exception):
     """An agent has raised an exception in a hand.
 
     Attributes:
         agent: whose.
         number: of the hand.
+        error: what it raised.
         played: the deals of the batch that were played before it.
     """
 
@@ -60,6 +61,11 @@ class HandFailed(Exception):
         super().__init__()
         self.agent, self.number, self.error = agent, number, error
         self.played: PlayedHands | None = None
+
+    def before(self) -> PlayedHands:
+        """Return the deals of the batch that were played before."""
+        assert self.played is not None, "whoever plays a batch notes it"
+        return self.played
 
     def __str__(self) -> str:
         said = " ".join(str(self.error).split())
@@ -84,8 +90,8 @@ class Players(Protocol):
 def legal_action(state: BettingState, action: object) -> tuple[str, bool]:
     """Return what an agent's answer comes to, and whether it was legal as it was.
 
-    As the competition's dealer has it: the size of a raise is moved to the nearest legal one, and whatever else
-    is not legal becomes a check or call.
+    As the competition's dealer has it: the size of a raise is moved to the nearest legal one, and whatever
+    else is not legal becomes a check or call.
 
     Args:
         state: the betting; somebody is to act.
@@ -135,7 +141,7 @@ def play_hand(
         try:
             answer: object = agents[position].act(state, draws[position])
         except Exception as error:
-            raise HandFailed(agents[position], number, error) from error
+            raise HandFailedError(agents[position], number, error) from error
         action, was_legal = legal_action(hand.betting, answer)
         illegal[position] += not was_legal
         hand = hand.act(action)
@@ -144,7 +150,7 @@ def play_hand(
         try:
             agent.end_hand(MatchState(position, number, hand.betting, holes, hand.board))
         except Exception as error:
-            raise HandFailed(agent, number, error) from error
+            raise HandFailedError(agent, number, error) from error
     return hand, illegal
 
 
@@ -168,7 +174,7 @@ class AgentMatch:
         self._agents, self._seed = (first, second), seed
 
     def play(self, cards: npt.NDArray[np.uint8], first_deal: int, hands_a_deal: int) -> PlayedHands:
-        """Play some deals; see `Players`. An agent's exception is a `HandFailed` with what came before."""
+        """Play some deals; see `Players`. An agent's exception is a `HandFailedError`."""
         chips = np.zeros((hands_a_deal, len(cards)), dtype=np.int64)
         bettings: list[list[str]] = [[] for _ in range(hands_a_deal)]
         illegal = [0, 0]
@@ -178,7 +184,7 @@ class AgentMatch:
                 seat = position_of(0, first_deal + d, swapped)  # who sits in position 0
                 try:
                     hand, of_position = self._play_seated(seat, first_deal + d, swapped, dealt)
-                except HandFailed as failure:
+                except HandFailedError as failure:
                     # A deal that was played in half is no pair: it does not count.
                     failure.played = _played(cards[:d], chips[:, :d], illegal, bettings)
                     raise
@@ -295,15 +301,14 @@ def play_deals(
         failure = None
         try:
             played = players.play(dealer.deal(min(stops) - score.deals), score.deals, score.hands_a_deal)
-        except HandFailed as failed:
-            assert failed.played is not None
-            played, failure = failed.played, failed
+        except HandFailedError as failed:
+            played, failure = failed.before(), failed
         batch = plan.empty_score.plus(played.chips, played.illegal_actions)
         for keeper in keepers if batch.deals else ():
             keeper.keep(played, score.deals, batch)
         score = score.joined(batch)
         if failure is not None:
-            raise AgentFailed(str(failure), score) from failure.error
+            raise AgentFailedError(str(failure), score) from failure.error
         if report is not None:
             report(score)
         if is_stopped():

@@ -1,8 +1,8 @@
 """Hands written to files as they are played: the competition's logs, and PHH through PokerKit.
 
-A duplicate match writes two files, `x.log` and `x.swapped.log`: each is a log as the competition's dealer would
-write it, with the same cards and the seats swapped. A file that is there already is never written over. A
-match that goes on cuts its files where the last kept batch ended, and goes on from there.
+A duplicate match writes two files, `x.log` and `x.swapped.log`: each is a log as the competition's dealer
+would write it, with the same cards and the seats swapped. A file that is there already is never written over.
+A match that goes on cuts its files where the last kept batch ended, and goes on from there.
 """
 
 import os
@@ -75,13 +75,13 @@ class HandFile:
                     f"'{self.path}' has {there:,} bytes of the {size:,} that the match has written to it: "
                     "expected the file as it was left"
                 )
-            self._file = open(self.path, "r+b")
+            self._file = open(self.path, "r+b")  # noqa: SIM115  # until `close`
             self._file.truncate(size)
             self._file.seek(size)
             self.size = size
             return
         try:
-            self._file = open(self.path, "xb")
+            self._file = open(self.path, "xb")  # noqa: SIM115  # until `close`
         except FileExistsError:
             raise UsageError(f"'{self.path}' is there already: expected a new file") from None
         if self.kind == ACPC:

@@ -1,9 +1,9 @@
 """Results of matches in an SQLite database, batch by batch, so that a killed match goes on where it was.
 
-`matches` has one row for each match: game, agents with a fingerprint of what they are, seed, and whether it is
-a duplicate match. `batches` has one row for each batch of deals: its exact sums, and how long the match's log
-files were after it. A batch is one transaction in write-ahead mode: after a kill at any moment it is there
-as a whole or not at all, and cards and draws of the deals that follow depend on nothing but the seed.
+`matches` has one row for each match: game, agents with a fingerprint of what they are, seed, and whether it
+is a duplicate match. `batches` has one row for each batch of deals: its exact sums, and how long the match's
+log files were after it. A batch is one transaction in write-ahead mode: after a kill at any moment it is
+there as a whole or not at all, and cards and draws of later deals depend on nothing but the seed.
 """
 
 import json
@@ -182,7 +182,8 @@ class MatchResults:
             )
         except sqlite3.IntegrityError:
             raise UsageError(
-                f"another process plays the same match into '{self.path}': wait for it, or choose another file"
+                f"another process plays the same match into '{self.path}': "
+                "wait for it, or choose another file"
             ) from None
         except sqlite3.Error as error:
             raise UsageError(f"'{self.path}' cannot be written: {error}") from None

@@ -1,4 +1,4 @@
-"""A match from names to a result, and a crosstable of many agents: what the command line and Python call.
+"""A match from names to a result: what the command line and Python call.
 
 Whatever can be refused is refused before the first hand is played. Files and databases are left complete,
 however a match ends: by its number of hands, by a narrow interval, early, or by an agent's exception.
@@ -6,27 +6,23 @@ however a match ends: by its number of hands, by a narrow interval, early, or by
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from pathlib import Path
 
-from errai.array_file import is_array_file
 from errai.errors import UsageError
 from errai.games.catalogue import Game, load_card_game
 from errai.games.rules import PokerRules
 from errai.play.agent import Agent
-from errai.play.blueprint_agent import BlueprintAgent
-from errai.play.match import AgentFailed, MatchPlan, play_deals
+from errai.play.match import AgentFailedError, MatchPlan, play_deals
 from errai.play.match_logs import ACPC, PHH, HandFile, hand_files, log_names
 from errai.play.match_results import MatchKey, MatchResults, ResultKeeper
 from errai.play.match_score import Score, parse_until
 from errai.play.named import load_agent
-from errai.play.simple_agents import SIMPLE_AGENTS, SimpleAgent
+from errai.play.simple_agents import SIMPLE_AGENTS
 from errai.play.table_match import exact_strategy
 from errai.response.exploitability import expected_value
 from errai.response.results import ExpectedValue
 from errai.runs.folder import saved_game
-from errai.tables.checkpoint import has_checkpoint
 
 DEFAULT_HANDS = 10_000
 MOST_HANDS_UNTIL = 10_000_000
@@ -180,7 +176,7 @@ def _play(
         final: Score | None = None
         try:
             final = play_deals(plan, score, (keeper,), told, ends_early)
-        except AgentFailed as failure:
+        except AgentFailedError as failure:
             final = failure.score
             raise
         finally:
@@ -197,7 +193,7 @@ def _open(files: Sequence[HandFile], sizes: dict[str, int], score: Score) -> Non
         size = sizes.get(str(file.path.absolute()), 0)
         if score.deals and not size:
             raise UsageError(
-                f"'{file.path}' would lack the {score.deals:,} deals that were played before it was asked for: "
+                f"'{file.path}' would lack the {score.deals:,} deals that were played before: "
                 "expected another --results or --seed"
             )
         file.open(size)
@@ -208,14 +204,14 @@ def find_game(agents: Sequence[str | Agent], game: Game | str | Path | None = No
     if game is not None:
         return load_card_game(game)
     for agent in agents:
-        found = agent.game if isinstance(agent, Agent) else _saved_rules(agent)
+        found = agent.game if isinstance(agent, Agent) else saved_rules(agent)
         if found is not None:
             return found
     named = " and ".join(f"'{agent}'" for agent in agents)
     raise UsageError(f"{named} play any game: --game must say which")
 
 
-def _saved_rules(text: str) -> PokerRules | None:
+def saved_rules(text: str) -> PokerRules | None:
     """Return the game of a saved strategy; None where the text is something else."""
     path = text if Path(text).exists() else text.rpartition(":")[0]
     if text in SIMPLE_AGENTS or text.endswith(".py") or not path or not Path(path).exists():
@@ -246,105 +242,3 @@ def exact_match(
                 )
             strategies.append(strategy)
         return expected_value(strategies[0], strategies[1], "plain")
-
-
-# Crosstables
-
-
-@dataclass(frozen=True, eq=False)
-class Crosstable:
-    """Every agent against every other.
-
-    Attributes:
-        agents: names.
-        results: [pair] matches of (0, 1), (0, 2), ... in order; those that were not played are missing.
-        left_out: files that were not seated, each with the reason.
-    """
-
-    agents: tuple[str, ...]
-    results: tuple[MatchResult, ...]
-    left_out: tuple[str, ...] = ()
-
-    def score(self, row: int, column: int) -> tuple[float, float | None] | None:
-        """Return what an agent wins from another in mbb/g, and half its interval; None where not played."""
-        for result in self.results:
-            if result.agents == (self.agents[row], self.agents[column]):
-                return result.score.mbb_per_game, result.score.half_width
-            if result.agents == (self.agents[column], self.agents[row]):
-                return -result.score.mbb_per_game, result.score.half_width
-        return None
-
-
-def agents_in(folder: str | Path) -> list[str]:
-    """Return the agents of a folder: runs, strategies, and `.py` files that do not begin with `_`."""
-    if not Path(folder).is_dir():
-        raise UsageError(f"'{folder}' is not a folder: expected one with strategies, runs or agents")
-    found = []
-    for path in sorted(Path(folder).iterdir()):
-        is_own = path.suffix == ".py" and path.is_file() and not path.name.startswith("_")
-        is_saved = has_checkpoint(path) if path.is_dir() else path.is_file() and is_array_file(path)
-        if is_own or is_saved:
-            found.append(str(path))
-    return found
-
-
-def play_all(
-    agents: Sequence[str],
-    game: Game | str | Path | None = None,
-    options: MatchOptions | None = None,
-    *,
-    results: str | Path | None = None,
-    report: Report | None = None,
-    is_stopped: Callable[[], bool] = lambda: False,
-) -> Crosstable:
-    """Play every agent against every other, all with the same cards; strategies of other games are left out.
-
-    Args:
-        agents: what names them.
-        game: what is played; without it the game of the first saved strategy.
-        options: of every match.
-        results: an SQLite database; matches that it has go on where they were left.
-        report: called after every batch.
-        is_stopped: asked after every batch whether to stop early.
-    """
-    options = options or MatchOptions()
-    rules = find_game(agents, game)
-    names, left_out = [], []
-    for text in dict.fromkeys(agents):
-        try:
-            saved = _saved_rules(text)
-        except UsageError as error:
-            left_out.append(f"{text}: {error}")
-            continue
-        if saved is None or replace(saved, name=rules.name) == rules:
-            names.append(text)
-        else:
-            left_out.append(f"{text}: a strategy of '{saved.name}'")
-    if len(names) < 2:
-        raise UsageError(
-            f"expected 2 agents or more of '{rules.name}' for a crosstable, not {len(names)}"
-            + (f" ({'; '.join(left_out)})" if left_out else "")
-        )
-    loaded: dict[str, Agent] = {}
-    played = []
-    for first, second in combinations(names, 2):
-        pair = [_for_many(text, rules, options.seed, loaded) for text in (first, second)]
-        played.append(
-            play_match(
-                pair[0], pair[1], rules, options, results=results, report=report, is_stopped=is_stopped
-            )
-        )
-        if played[-1].interrupted or is_stopped():
-            break
-    return Crosstable(tuple(names), tuple(played), tuple(left_out))
-
-
-def _for_many(text: str, rules: PokerRules, seed: int, loaded: dict[str, Agent]) -> str | Agent:
-    """Return an agent for one of many matches: strategies are read once, and what may remember is made anew."""
-    if text not in loaded:
-        agent = load_agent(text, rules, seed)
-        if type(agent) not in (BlueprintAgent, SimpleAgent):
-            agent.close()
-            return text
-        loaded[text] = agent
-    return loaded[text]

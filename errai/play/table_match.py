@@ -58,7 +58,7 @@ class TableSeat:
     def place(
         self, cards: npt.NDArray[np.uint8], rules: PokerRules
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8] | None]:
-        """Return where the agent stands in some deals, int64[D, 2, R, 4], and the showdowns if it knows them."""
+        """Return where the agent stands in some deals, int64[D, 2, R, 4], and showdowns if it knows."""
         if self.source is not None:
             batch = self.source.batch(len(cards))
             self.source.place(cards, batch)
@@ -166,7 +166,8 @@ def showdown_outcomes(rules: PokerRules, cards: npt.NDArray[np.uint8]) -> npt.ND
     first, second = (
         rank(np.concatenate([cards[:, q * hole : (q + 1) * hole], board], axis=1)) for q in (0, 1)
     )
-    return (TIE - np.sign(first - second)).astype(np.int8)
+    outcomes: npt.NDArray[np.int8] = (TIE - np.sign(first - second)).astype(np.int8)
+    return outcomes
 
 
 def _tree_of(agent: Agent) -> PublicTree | None:
@@ -208,5 +209,5 @@ def exact_strategy(agent: Agent) -> Strategy | BucketStrategy | None:
         return simple_strategy(agent.game, RULES_IN_LIMIT_GAMES.get(agent.name, agent.name))
     if type(agent) is not BlueprintAgent or _tree_of(agent) is None:
         return None
-    strategy: Strategy | BucketStrategy = agent.strategy
-    return treated(strategy, agent.treatment)
+    strategy: Strategy | BucketStrategy = treated(agent.strategy, agent.treatment)
+    return strategy
