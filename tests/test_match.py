@@ -168,7 +168,7 @@ def test_an_agents_exception_ends_the_match_in_one_sentence_and_keeps_what_was_p
     undisturbed = play_deals(replace(whole, asks=True), whole.empty_score)
     failing = MatchPlan((Fails(LEDUC, 120, at_end=at_end), whole.agents[1]), 5, 1000)
     with pytest.raises(
-        AgentFailedError, match="^the agent 'mine' failed in hand 120: KeyError: 'no such.*thing'$"
+        AgentFailedError, match=r"^the agent 'mine' failed in hand 120: KeyError: 'no such.*thing'$"
     ) as failed:
         play_deals(failing, failing.empty_score)
     assert failed.value.score == undisturbed

@@ -66,24 +66,26 @@ class HandFile:
         self._history = PhhHistory(rules) if kind == PHH else None
         self._file: IO[bytes] | None = None
 
+    def verify(self, size: int) -> None:
+        """Refuse to begin a file that is there, or to go on with one that has fewer bytes than it should."""
+        there = self.path.stat().st_size if self.path.is_file() else 0
+        if size and there < size:
+            raise UsageError(
+                f"'{self.path}' has {there:,} bytes of the {size:,} that the match has written to it: "
+                "expected the file as it was left"
+            )
+        if not size and self.path.exists():
+            raise UsageError(f"'{self.path}' is there already: expected a new file")
+
     def open(self, size: int) -> None:
         """Begin the file, or go on after so many bytes of complete batches."""
         if size:
-            there = self.path.stat().st_size if self.path.is_file() else 0
-            if there < size:
-                raise UsageError(
-                    f"'{self.path}' has {there:,} bytes of the {size:,} that the match has written to it: "
-                    "expected the file as it was left"
-                )
             self._file = open(self.path, "r+b")  # noqa: SIM115  # until `close`
             self._file.truncate(size)
             self._file.seek(size)
             self.size = size
             return
-        try:
-            self._file = open(self.path, "xb")  # noqa: SIM115  # until `close`
-        except FileExistsError:
-            raise UsageError(f"'{self.path}' is there already: expected a new file") from None
+        self._file = open(self.path, "xb")  # noqa: SIM115  # until `close`
         if self.kind == ACPC:
             seats = ", seats swapped" if self._swapped else ""
             self._write(f"# game {self._rules.name}, seed {self._seed}{seats}\n")

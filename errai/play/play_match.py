@@ -170,11 +170,11 @@ def _play(
             number = database.match_number(MatchKey.of(plan, *texts))
             score, sizes = database.score(number, score)
             keeper = ResultKeeper(files, database, number)
-            _open(files, sizes, score)
         else:
-            _open(files, {}, score)
+            sizes = {}
         final: Score | None = None
         try:
+            _open(files, sizes, score)
             final = play_deals(plan, score, (keeper,), told, ends_early)
         except AgentFailedError as failure:
             final = failure.score
@@ -188,15 +188,17 @@ def _play(
 
 
 def _open(files: Sequence[HandFile], sizes: dict[str, int], score: Score) -> None:
-    """Begin the files of a match, or go on with them."""
+    """Begin the files of a match, or go on with them: all of them or none."""
     for file in files:
         size = sizes.get(str(file.path.absolute()), 0)
+        file.verify(size)
         if score.deals and not size:
             raise UsageError(
                 f"'{file.path}' would lack the {score.deals:,} deals that were played before: "
                 "expected another --results or --seed"
             )
-        file.open(size)
+    for file in files:
+        file.open(sizes.get(str(file.path.absolute()), 0))
 
 
 def find_game(agents: Sequence[str | Agent], game: Game | str | Path | None = None) -> PokerRules:

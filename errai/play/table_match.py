@@ -87,6 +87,8 @@ class TableMatch:
     @staticmethod
     def of(first: Agent, second: Agent, seed: int) -> "TableMatch | None":
         """Return a match of two agents; None where they are not tables over one betting tree."""
+        if not all(type(agent) in (BlueprintAgent, SimpleAgent) for agent in (first, second)):
+            return None
         trees = [tree for tree in map(_tree_of, (first, second)) if tree is not None]
         if any(tree.menu != trees[0].menu for tree in trees):
             return None
