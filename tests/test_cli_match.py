@@ -118,7 +118,7 @@ def test_a_crosstable_has_everybody_of_a_folder_and_those_named(run_errai: RunEr
     score = play_match("all/own.py", "half", "leduc", MatchOptions(60, True)).score
     assert rows[0].endswith(f"  {score.words()}".removesuffix(" mbb/g"))
     negative = f"{-score.mbb_per_game:,.1f} +- {score.half_width:,.1f}"
-    assert rows[3].split("  ")[2:][0].strip() == negative
+    assert " ".join(rows[3].split()[2:5]) == negative
     status, out, error = run_errai(*command, "--results", "r.db", "--json")
     found = json.loads(out)
     assert found["agents"] == [*names[1:], "half"]
