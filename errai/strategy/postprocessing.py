@@ -19,6 +19,7 @@ Everything here takes float64[rows, actions] with a distribution in every row an
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +169,18 @@ class Treatment:
 
 
 NO_TREATMENT = Treatment()
+
+
+def split_options(text: str) -> tuple[str, list[str]]:
+    """Return the path at the head of a text such as `runs/x:purify`, and what stands behind its colons.
+
+    A path that exists may have colons of its own.
+    """
+    path, parts = text, list[str]()
+    while ":" in path and not Path(path).exists():
+        path, _, part = path.rpartition(":")
+        parts.insert(0, part)
+    return path, parts
 
 
 def action_kind(action: int) -> int:

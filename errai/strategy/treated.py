@@ -5,6 +5,7 @@ written anew, some decisions at a time; the strategy that they were made from st
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from errai.strategy.postprocessing import CALL, FOLD, RAISE, Treatment
 from errai.strategy.strategy import Strategy
 from errai.tree.betting_tree import ACTION_FOLD, DECISION, BettingTree
 
-AnyStrategy = TypeVar("AnyStrategy", Strategy, BucketStrategy)
+AnyStrategy = TypeVar("AnyStrategy", bound=Strategy | BucketStrategy)
 
 SLOTS_AT_ONCE = 1 << 20
 """Slots that are treated together, at least those of one decision."""
@@ -30,11 +31,14 @@ def treated(strategy: AnyStrategy, treatment: Treatment) -> AnyStrategy:
     """Return the strategy that an agent with a treatment plays; itself where nothing changes."""
     if treatment.changes_nothing:
         return strategy
-    num_bytes = sum(table.nbytes for table in strategy.tables) + BYTES_A_SLOT_AT_ONCE * SLOTS_AT_ONCE
+    # Tables of whole numbers cannot hold probabilities.
+    dtype = np.result_type(strategy.tables[0], np.float32)
+    num_bytes = sum(map(len, strategy.tables)) * dtype.itemsize + BYTES_A_SLOT_AT_ONCE * SLOTS_AT_ONCE
     verify_memory(num_bytes, f"a strategy of '{strategy.game.name}' after '{treatment}'")
     betting, slot = strategy.tree.betting, strategy.tree.walk.slot
     first = first_decisions(betting) if treatment.spares_first else np.zeros(betting.num_nodes, dtype=bool)
-    tables = (np.empty_like(strategy.tables[0]), np.empty_like(strategy.tables[1]))
+    first_table, second_table = (np.empty(len(table), dtype=dtype) for table in strategy.tables)
+    tables = (first_table, second_table)
     for nodes, kinds in _alike(betting, first):
         player, r = int(betting.player[nodes[0]]), int(betting.round[nodes[0]])
         for begin, rows, is_bucketed in _blocks(strategy, player, r):
@@ -44,9 +48,7 @@ def treated(strategy: AnyStrategy, treatment: Treatment) -> AnyStrategy:
                 places = _places(begin + slots * rows, rows, len(kinds), is_bucketed)
                 chances = normalised(strategy.tables[player][places].T).T
                 tables[player][places] = treatment.apply(chances, kinds, bool(first[nodes[0]]))
-    if isinstance(strategy, BucketStrategy):
-        return BucketStrategy(strategy.tree, strategy.saved, tables)
-    return Strategy(strategy.tree, tables)
+    return replace(strategy, tables=tables)
 
 
 def first_decisions(betting: BettingTree) -> npt.NDArray[np.bool_]:
