@@ -20,6 +20,7 @@ from errai.play.match_logs import HandFile
 from errai.play.match_score import Score
 from errai.play.played_hands import PlayedHands
 from errai.runs.folder import CONFIGURATION_NAME
+from errai.strategy.postprocessing import split_options
 from errai.tables.checkpoint import FILE_NAME
 
 APPLICATION = 0x45727261
@@ -52,13 +53,12 @@ CREATE TABLE batches (
 
 def agent_fingerprint(text: str) -> str:
     """Return what tells an agent from another of the same name: a checksum of its file or its run's state."""
-    for path in (Path(text), Path(text.rpartition(":")[0] or text)):
-        if path.is_dir():
-            parts = [path / CONFIGURATION_NAME, path / FILE_NAME]
-            return checksum(b"".join(part.read_bytes() for part in parts if part.is_file()))
-        if path.is_file():
-            return checksum(path.read_bytes())
-    return ""
+    path = Path(split_options(text)[0])
+    if path.is_file():
+        return checksum(path.read_bytes())
+    parts = [path / CONFIGURATION_NAME, path / FILE_NAME]
+    found = b"".join(part.read_bytes() for part in parts if part.is_file())
+    return checksum(found) if found else ""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from errai.play.table_match import exact_strategy
 from errai.response.exploitability import expected_value
 from errai.response.results import ExpectedValue
 from errai.runs.folder import saved_game
+from errai.strategy.postprocessing import split_options
 
 DEFAULT_HANDS = 10_000
 MOST_HANDS_UNTIL = 10_000_000
@@ -215,7 +216,7 @@ def find_game(agents: Sequence[str | Agent], game: Game | str | Path | None = No
 
 def saved_rules(text: str) -> PokerRules | None:
     """Return the game of a saved strategy; None where the text is something else."""
-    path = text if Path(text).exists() else text.rpartition(":")[0]
+    path, _ = split_options(text)
     if text in SIMPLE_AGENTS or text.endswith(".py") or not path or not Path(path).exists():
         return None
     return load_card_game(saved_game(path)[0])

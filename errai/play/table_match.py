@@ -11,6 +11,7 @@ take the same tables.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -188,7 +189,7 @@ def _seat_of(agent: Agent, tree: PublicTree) -> TableSeat | None:
         return TableSeat((first.chances, second.chances), False, None, before)
     if type(agent) is not BlueprintAgent or _tree_of(agent) is None:
         return None
-    strategy = agent.strategy
+    strategy = _strategy_of(agent)
     source = _source_of(strategy)
     if agent.treatment.changes_nothing:
         return TableSeat(strategy.tables, True, source, before)
@@ -196,6 +197,11 @@ def _seat_of(agent: Agent, tree: PublicTree) -> TableSeat | None:
     first_table, second_table = (table.astype(np.float64, copy=False) for table in strategy.tables)
     precise = replace(strategy, tables=(first_table, second_table))
     return TableSeat(treated(precise, agent.treatment).tables, False, source, before)
+
+
+def _strategy_of(agent: BlueprintAgent) -> Any:
+    """Return the strategy whose tables an agent plays, which may stand inside what it was made from."""
+    return getattr(agent.strategy, "strategy", agent.strategy)
 
 
 def _source_of(strategy: Strategy | BucketStrategy) -> BucketDeals | CellDeals:
@@ -211,5 +217,5 @@ def exact_strategy(agent: Agent) -> Strategy | BucketStrategy | None:
         return simple_strategy(agent.game, RULES_IN_LIMIT_GAMES.get(agent.name, agent.name))
     if type(agent) is not BlueprintAgent or _tree_of(agent) is None:
         return None
-    strategy: Strategy | BucketStrategy = treated(agent.strategy, agent.treatment)
+    strategy: Strategy | BucketStrategy = treated(_strategy_of(agent), agent.treatment)
     return strategy
