@@ -14,10 +14,13 @@ from naive import WITHOUT_JIT, matches
 import errai
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.named_groups import leduc_abstraction
+from errai.engine._deals import FIRST, STRIDE, TIMES
 from errai.engine.public_tree import PublicTree
+from errai.games.betting import BettingState
 from errai.games.catalogue import load_card_game
 from errai.games.dealer_cards import DealerCards
 from errai.games.deals import Deals
+from errai.games.match_state import MatchState
 from errai.games.rules import PokerRules
 from errai.play import _table_match as kernels
 from errai.play.agent import Agent
@@ -202,6 +205,45 @@ def test_one_action_is_drawn_as_draws_choose_does(weights, number, stride, is_we
     assert int(found) == int(wanted)
     if any(chance > 0 for chance in chances):
         assert matches.choose(chances, number / 2**53) == int(found)
+
+
+def test_a_number_at_the_very_edge_of_a_probability_is_taken_as_draws_choose_does():
+    rng = np.random.default_rng(1)
+    for weights in rng.random((FEW, 3), dtype=np.float32):
+        total = 0.0
+        for weight in weights.tolist():
+            total += weight
+        first, second, _ = chances = [weight / total for weight in weights.tolist()]
+        for number, action in (
+            (np.nextafter(first, 0), 0),  # one bit below the edge, or at it
+            (first, 1),
+            (np.nextafter(first + second, 0) - 1e-15, 1),
+            (first + second + 1e-15, 2),
+        ):
+            assert kernels.choose(weights, True, 0, 1, 3, float(number)) == action
+            assert kernels.choose(np.array(chances), False, 0, 1, 3, float(number)) == action
+            assert matches.choose(chances, float(number)) == action
+            assert Given(float(number)).choose(dict(zip("012", chances, strict=True))) == str(action)
+
+
+@pytest.mark.parametrize("treatment", ["threshold=0.15", "new=0.6,among=0.1"])
+def test_treated_tables_hold_what_the_agent_says_to_the_last_bit(treatment):
+    strategy = holdem("limit-holdem", (169, 2, 2, 2), 3)
+    agent = seat(treatment, strategy)
+    match = TableMatch.of(agent, agent, SEED)
+    assert match is not None
+    table = match.seats[0].tables[1]
+    cards = DealerCards(agent.game, SEED).deal(50)
+    rows, _ = match.seats[0].place(cards, agent.game)
+    betting = BettingState.start(agent.game)
+    mixed = 0
+    for dealt, row in zip(cards.tolist(), rows[:, 1, 0], strict=True):
+        # The root: its slots are the first of position 1.
+        found = table[row[FIRST] + row[TIMES] * 3 + np.arange(3) * row[STRIDE]].tolist()
+        state = MatchState(1, 0, betting, (None, tuple(dealt[2:4])), ())
+        assert found == list((agent.probabilities(state) or {}).values())
+        mixed += 0 < found[0] < 1
+    assert mixed > 0
 
 
 @pytest.mark.skipif(WITHOUT_JIT, reason="many hands")

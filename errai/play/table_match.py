@@ -71,7 +71,12 @@ class TableSeat:
 
 
 class TableMatch:
-    """Two agents that are tables."""
+    """Two agents that are tables.
+
+    Attributes:
+        rules: the game.
+        seats: the agents.
+    """
 
     def __init__(self, tree: PublicTree, seats: tuple[TableSeat, TableSeat], seed: int) -> None:
         """Seat two agents.
@@ -81,8 +86,8 @@ class TableMatch:
             seats: the agents.
             seed: of their draws.
         """
-        self.rules = tree.rules
-        self._tree, self._seats, self._seed = tree, seats, seed
+        self.rules, self.seats = tree.rules, seats
+        self._tree, self._seed = tree, seed
         self._arrays = deal_tree(tree.betting, tree.walk).arrays
 
     @staticmethod
@@ -102,7 +107,7 @@ class TableMatch:
 
     def play(self, cards: npt.NDArray[np.uint8], first_deal: int, hands_a_deal: int) -> PlayedHands:
         """Play some deals; arguments as for `AgentMatch.play`."""
-        placed = [seat.place(cards, self.rules) for seat in self._seats]
+        placed = [seat.place(cards, self.rules) for seat in self.seats]
         known = [outcomes for _, outcomes in placed if outcomes is not None]
         outcomes = known[0] if known else showdown_outcomes(self.rules, cards)
         deals = np.arange(first_deal, first_deal + len(cards))
@@ -129,7 +134,7 @@ class TableMatch:
         outcomes: npt.NDArray[np.int8],
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Play hands in which one agent has position 0; return what that position wins, and the leaves."""
-        first, second = self._seats[seat], self._seats[1 - seat]
+        first, second = self.seats[seat], self.seats[1 - seat]
         chips, ends = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int32)
         kernels.play_hands(
             self._seed,
