@@ -89,6 +89,20 @@ def test_an_agents_failure_is_one_sentence_after_what_was_played(run_errai: RunE
     assert json.loads(out)["failure"] == "the agent 'Caller' failed in hand 7: AssertionError: tired"
 
 
+def test_a_crosstable_goes_on_after_an_agents_failure(run_errai: RunErrai, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        CALLER.replace("return", "assert state.hand_number < 7, 'tired'\n        return")
+    )
+    command = ("match", "--all", ".", "half", "random", "--game", "leduc", "--hands", "20", "--json")
+    status, out, error = run_errai(*command)
+    assert status == 2
+    assert error == "errai: the agent 'Caller' failed in hand 7: AssertionError: tired.\n"
+    matches = json.loads(out)["matches"]
+    assert [one["num_hands"] for one in matches] == [7, 7, 20]
+    assert [one["failure"] is None for one in matches] == [False, False, True]
+    assert "not played" not in run_errai(*command[:-1])[1]
+
+
 def test_illegal_actions_are_told(run_errai: RunErrai, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(CALLER.replace('"c"', '"all-in"'))
     status, out, error = run_errai("match", "always-call", "mine.py", "--game", "kuhn", "--hands", "4")

@@ -19,6 +19,7 @@ from errai.play.match import AgentFailedError, AgentMatch, MatchPlan, legal_acti
 from errai.play.match_logs import log_names
 from errai.play.match_score import FIRST_LOOK, Score, is_narrow, next_look, parse_until
 from errai.play.named import load_agent
+from errai.play.play_match import exact_match
 from errai.play.played_hands import hands_of, state_line
 
 LIMIT, NOLIMIT, LEDUC = (load_card_game(name) for name in ("limit-holdem", "nolimit-holdem", "leduc"))
@@ -281,11 +282,8 @@ def test_a_match_stops_at_the_first_look_at_which_its_interval_is_narrow():
 @pytest.mark.slow
 @pytest.mark.skipif(WITHOUT_JIT, reason="many matches")
 def test_intervals_of_matches_that_stop_early_hold_the_exact_value_as_often_as_they_say():
-    import errai
-    from errai.play.table_match import exact_strategy
-
     pair = load_agent("half", LEDUC), load_agent("random", LEDUC)
-    exact = errai.expected_value(*map(exact_strategy, pair)).mbb_per_game  # type: ignore[call-overload]
+    exact = exact_match(*pair).mbb_per_game
     inside = 0
     for seed in range(2000):
         plan = MatchPlan(pair, seed, 100_000, True, half_width=120)

@@ -115,7 +115,7 @@ def test_10_000_logged_hands_pay_what_pokerkit_pays(game, agents, tmp_path):
 def test_hand_histories_are_read_by_pokerkit_with_the_same_chips(game, agents, tmp_path):
     rules = load_card_game(game)
     options = MatchOptions(5 if WITHOUT_JIT else 40, True, 4)
-    play_match(*agents, rules, options, log=tmp_path / "x.log", phh=tmp_path / "x.phhs")
+    play_match(agents[0], agents[1], rules, options, log=tmp_path / "x.log", phh=tmp_path / "x.phhs")
     for name in ("x", "x.swapped"):
         hands, _, _ = read_log(rules, tmp_path / f"{name}.log")
         with open(tmp_path / f"{name}.phhs", "rb") as file:

@@ -154,8 +154,10 @@ def _play_two(
             )
         except AgentFailedError as failure:
             names = (agents[0], agents[1])
-            played = MatchResult(rules.name, names, options.seed, options.duplicate, failure.score)
-            _print_match(played, monotonic() - began, results, json, str(failure))
+            played = MatchResult(
+                rules.name, names, options.seed, options.duplicate, failure.score, failure=str(failure)
+            )
+            _print_match(played, monotonic() - began, results, json)
             raise
     _print_match(result, monotonic() - began, results, json)
     if result.interrupted:
@@ -177,12 +179,11 @@ def _entries(result: "MatchResult") -> dict[str, Any]:
         "total_chips": score.total,
         "illegal_actions": list(score.illegal_actions),
         "interrupted": result.interrupted,
+        "failure": result.failure,
     }
 
 
-def _print_match(
-    result: "MatchResult", seconds: float, results: str | None, json: bool, failure: str | None = None
-) -> None:
+def _print_match(result: "MatchResult", seconds: float, results: str | None, json: bool) -> None:
     """Print how a match came out.
 
     Args:
@@ -190,7 +191,6 @@ def _print_match(
         seconds: how long it took now.
         results: the database that has it.
         json: print for machines.
-        failure: what ended it early.
     """
     score = result.score
     if json:
@@ -203,7 +203,6 @@ def _print_match(
                 "seconds": seconds,
                 "logs": [str(path) for path in result.files],
                 "results": results,
-                "failure": failure,
             }
         )
         return
@@ -277,6 +276,8 @@ def _play_all(
     if progress.signal_number:
         progress.say(f"interrupted; {_go_on(context, results)}")
         progress.leave_if_interrupted()
+    if table.failures:
+        raise UsageError("; ".join(dict.fromkeys(table.failures)))
 
 
 def _print_all(

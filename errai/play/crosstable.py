@@ -11,6 +11,7 @@ from errai.games.catalogue import Game
 from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent
+from errai.play.match import AgentFailedError
 from errai.play.named import load_agent
 from errai.play.play_match import MatchOptions, MatchResult, Report, find_game, play_match, saved_rules
 from errai.play.simple_agents import SimpleAgent
@@ -30,6 +31,11 @@ class Crosstable:
     agents: tuple[str, ...]
     results: tuple[MatchResult, ...]
     left_out: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> list[str]:
+        """The agents' exceptions that ended matches, each in one sentence."""
+        return [result.failure for result in self.results if result.failure is not None]
 
     def score(self, row: int, column: int) -> tuple[float, float | None] | None:
         """Return what an agent wins from another in mbb/g, and half its interval; None where not played."""
@@ -95,11 +101,16 @@ def play_all(
     played = []
     for first, second in combinations(names, 2):
         pair = [_for_many(text, rules, options.seed, loaded) for text in (first, second)]
-        played.append(
-            play_match(
+        try:
+            result = play_match(
                 pair[0], pair[1], rules, options, results=results, report=report, is_stopped=is_stopped
             )
-        )
+        except AgentFailedError as error:
+            # The others go on.
+            result = MatchResult(
+                rules.name, (first, second), options.seed, options.duplicate, error.score, failure=str(error)
+            )
+        played.append(result)
         if played[-1].interrupted or is_stopped():
             break
     return Crosstable(tuple(names), tuple(played), tuple(left_out))

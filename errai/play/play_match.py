@@ -42,6 +42,7 @@ class MatchResult:
         score: `.mbb_per_game`, `.interval`, `.standard_deviation`, `.hands` and the exact sums.
         files: logs that were written.
         interrupted: whether it was stopped early.
+        failure: the agent's exception that ended it, in one sentence; None where none did.
     """
 
     game: str
@@ -51,6 +52,7 @@ class MatchResult:
     score: Score
     files: tuple[Path, ...] = ()
     interrupted: bool = False
+    failure: str | None = None
 
 
 @dataclass(frozen=True)
