@@ -36,6 +36,8 @@ from errai.strategy.strategy import Strategy
 from errai.tables.bucket_layout import bucket_layout
 from errai.tree.menu_file import load_bets
 
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # without the JIT
+
 SEED = 11
 FEW = 30 if WITHOUT_JIT else 1000
 
