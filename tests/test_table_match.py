@@ -153,6 +153,10 @@ def test_agents_over_different_trees_are_asked():
     assert TableMatch.of(seat("none", first), half, SEED) is None
     assert TableMatch.of(half, half, SEED) is None
 
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("errai.engine.deals.MAX_BOARD_NUMBERS", 5)  # a deal of Leduc has one of 6
+        assert TableMatch.of(seat("none", leduc("lossless")), seat("half"), SEED) is None
+
     class Mine(BlueprintAgent):
         """Might do anything."""
 

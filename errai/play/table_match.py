@@ -21,6 +21,7 @@ from errai.engine._deals import FIRST, ROWS, STRIDE, TIE
 from errai.engine.deal_walk import deal_tree
 from errai.engine.deals import BucketDeals, CellDeals
 from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
 from errai.games.payoffs import PLAIN
 from errai.games.rules import PokerRules, Showdown
 from errai.play import _table_match as kernels
@@ -195,7 +196,10 @@ def _seat_of(agent: Agent, tree: PublicTree) -> TableSeat | None:
     if type(agent) is not BlueprintAgent or _tree_of(agent) is None:
         return None
     strategy = _strategy_of(agent)
-    source = _source_of(strategy)
+    try:
+        source = _source_of(strategy)
+    except UsageError:  # a game with too many boards for a table of all: the agent itself looks one up
+        return None
     if agent.treatment.changes_nothing:
         return TableSeat(strategy.tables, True, source, before)
     # In double precision, because that is what an agent's probabilities have.
