@@ -173,3 +173,16 @@ def test_what_cannot_be_played_is_refused_in_one_sentence(
     assert error.startswith("errai: ")
     assert sentence in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_duplicate_play_brings_the_deviation_well_below_half_in_limit_holdem(run_errai: RunErrai) -> None:
+    status, _, error = run_errai("train", "--preset", "limit-quick", "--time", "15s", "--out", "run")
+    assert status == 0, error
+    for opponent in ("run", "run:purify"):
+        status, out, error = run_errai("match", "run", opponent, "--hands", "20000", "--duplicate", "--json")
+        assert status == 0, error
+        found = json.loads(out)
+        # A pair's mean; 0.71 would come from taking the mean of two hands alone.
+        assert found["standard_deviation_mbb"] < 0.4 * found["hand_standard_deviation_mbb"]
+        assert found["num_hands"] == 40_000
