@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
     from errai.play.agent import Agent as Agent
+    from errai.play.crosstable import play_all as play_all
     from errai.play.named import load_agent as load_agent
+    from errai.play.play_match import MatchOptions as MatchOptions
+    from errai.play.play_match import exact_match as exact_match
+    from errai.play.play_match import play_match as play_match
     from errai.response.abstract import abstract_exploitability as abstract_exploitability
     from errai.response.exploitability import best_response as best_response
     from errai.response.exploitability import expected_value as expected_value
@@ -38,6 +42,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "errai.play.agent",
+    "MatchOptions": "errai.play.play_match",
     "Payoffs": "errai.games.payoffs",
     "SampledRule": "errai.solvers.update_rules",
     "UpdateRule": "errai.solvers.update_rules",
@@ -51,11 +56,14 @@ _HOMES = {
     "load_bets": "errai.tree.menu_file",
     "load_game": "errai.games.catalogue",
     "best_response": "errai.response.exploitability",
+    "exact_match": "errai.play.play_match",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",
     "export_strategy": "errai.runs.export",
     "from_openspiel": "errai.strategy.openspiel",
     "load_strategy": "errai.runs.folder",
+    "play_all": "errai.play.crosstable",
+    "play_match": "errai.play.play_match",
     "solve": "errai.runs.run",
     "solve_matrix": "errai.solvers.matrix",
     "solve_spot": "errai.runs.spot",

@@ -206,6 +206,11 @@ BAD = [
         "'bluff-1-1' is a dice game: expected a card game.",
     ),
     (["exploit", "half", "--game", "kuhn", "--keep", "k"], "'kuhn'"),
+    (["match", "half", "half"], "'half' and 'half' play any game: --game must say which."),
+    (["match", "run", "noise"], "'noise'"),
+    (["match", "run", "half", "--game", "kuhn"], "'run' was made for 'leduc', whose rules differ"),
+    (["match", "run", "run:purify=1"], "'purify=1'"),
+    (["match", "run", "half", "--results", "noise"], "'noise' cannot be used for results of matches"),
     (
         ["exploit", "run", "--game", "leduc"],
         "--game and --bets need a simple agent, and 'run' is a file or folder.",

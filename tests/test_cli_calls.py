@@ -15,6 +15,7 @@ from errai.abstraction.options import BuildOptions
 from errai.errors import UsageError
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
+from errai.play.play_match import MatchOptions
 from errai.response.estimate import Estimate
 from errai.runs.job import Job
 from errai.solvers.solve import StopRule
@@ -28,6 +29,8 @@ for name in (
     "errai.abstraction.describe",
     "errai.abstraction.public.build",
     "errai.cli.main",
+    "errai.play.crosstable",
+    "errai.play.play_match",
     "errai.runs.abstracted",
     "errai.runs.forecast",
     "errai.runs.measure",
@@ -209,6 +212,20 @@ def test_exploit(recorded: Callable[..., Recorder]) -> None:
     simple = ["exploit", "half", "--game", "leduc", "--threads", "3"]
     assert recorded("errai.runs.measure.Measurable.exploitability", *simple).arguments[0] == 3
     assert recorded("errai.runs.measure.Measurable.estimate", *simple, "--estimate").arguments == (3, None, 0)
+
+
+def test_match(recorded: Callable[..., Recorder]) -> None:
+    options = ["--hands", "70", "--duplicate", "--until", "+-5", "--seed", "9"]
+    files = ["--log", "x.log", "--phh", "x.phhs", "--results", "x.db"]
+    command = ["match", "half", "random", "--game", "leduc", *options]
+    found = recorded("errai.play.play_match.play_match", *command, *files)
+    first, second, rules, chosen = found.arguments
+    assert (first, second, rules.name) == ("half", "random", "leduc")
+    assert chosen == MatchOptions(70, True, 9, "+-5")
+    assert [found.options[name] for name in ("log", "phh", "results")] == ["x.log", "x.phhs", "x.db"]
+    found = recorded("errai.play.crosstable.play_all", *command, "--all", ".", "--results", "x.db")
+    assert found.arguments == (["half", "random"], "leduc", MatchOptions(70, True, 9, "+-5"))
+    assert found.options["results"] == "x.db"
 
 
 def test_every_number_of_an_estimate_is_told(run_errai: RunErrai, monkeypatch: pytest.MonkeyPatch) -> None:

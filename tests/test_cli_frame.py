@@ -49,6 +49,10 @@ PARAMETERS = {
         *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--threads None"),
         *("--keep None", "--estimate False", JSON, SEED),
     ],
+    "match": [
+        *("agents None", "--game None", "--hands None", "--duplicate False", "--until None"),
+        *("--exact False", "--all None", "--log None", "--phh None", "--results None", JSON, SEED),
+    ],
     "reproduce": [
         *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
     ],
@@ -138,6 +142,10 @@ MOST = {
 }
 
 
+DEALERS_SEED = 2**32 - 1
+"""The competition's dealer takes no larger one."""
+
+
 def parsed(name: str, option: str, text: str) -> object:
     words = list(NEEDED.get(name, []))
     if option in words:
@@ -165,7 +173,7 @@ def test_bounds_of_every_number(name: str, option: str) -> None:
         parsed(name, option, str(least - 1))
     assert refused.value.format_message() == f"{option} must be {least} or more, not {least - 1}"
     if option in MOST and (name, option) != ("abstract build", "--iterations"):
-        most = MOST[option]
+        most = DEALERS_SEED if (name, option) == ("match", "--seed") else MOST[option]
         assert parsed(name, option, str(most)) == most
         with pytest.raises(Refusal) as refused:
             parsed(name, option, str(most + 1))

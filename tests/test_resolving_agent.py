@@ -54,7 +54,8 @@ def test_from_the_round_on_the_solved_sub_game_is_played(blueprint):
 
 def canonical(tree, hand: str, board: str) -> list[int]:
     found = Deals(tree.rules).boards.canonicalise(np.array(parse_cards(board), dtype=np.uint8), 0)
-    return found.card_permutation[list(parse_cards(hand))].tolist()
+    renamed: list[int] = found.card_permutation[list(parse_cards(hand))].tolist()
+    return renamed
 
 
 def test_one_hand_solves_once_and_the_next_anew(blueprint):

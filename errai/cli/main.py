@@ -26,6 +26,7 @@ from errai.cli import (
     exploit,
     export,
     games,
+    match,
     reproduce,
     show,
     solve,
@@ -70,6 +71,7 @@ add_command("solve", solve.solve_command, "errai solve leduc --until 1mbb --out 
 add_command("train", train.train_command, "errai train --preset leduc --out runs/leduc")
 add_command("exploit", exploit.exploit_command, "errai exploit always-call --game leduc")
 add_command("export", export.export_command, "errai export runs/leduc leduc.play --bits 8")
+add_command("match", match.match_command, "errai match half random --game leduc --duplicate")
 add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
 add_command(
     "spot",

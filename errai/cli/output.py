@@ -23,7 +23,11 @@ counts begin with `num_` or are plural; what does not apply is null.
 | value_chips, values_chips | what position 0 (at Bluff: who starts) wins per game; Bluff is won for 1 chip |
 | pot_chips, expected_values_chips | of a spot; [position], summing to the pot, or of its hands: [hand] |
 | measurements, iteration | along the way: iteration, seconds and exploitability |
-| agents, agent, expected_mbb_per_game | of a training: simple agents, and what is won from each |
+| agents, agent, expected_mbb_per_game | who played; of a training: simple agents; what is won on average |
+| mbb_per_game, total_chips, duplicate | of a match: what the first agent won; if deals were played twice |
+| standard_deviation_mbb, hand_standard_deviation_mbb | of a deal's mean over its hands; of a hand |
+| illegal_actions, failure | of a match: [agent] how many; what ended it early |
+| matches, left_out, logs, results | of a crosstable; files not played, and why; files written by a match |
 | sampled | of a training: the exploitability estimated from flops |
 | presets, name, preparation_seconds | configurations that come with the package; time before training |
 | information_sets, slots | of the tables; actions over all information sets |

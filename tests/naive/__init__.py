@@ -1,8 +1,8 @@
 """Naive twins: a slow, obvious version of every kernel and of whatever else is clever.
 
 One file for each room: `evaluation`, `isomorphism`, `games`, `tree`, `cells`, `payoffs`, `tables`,
-`traversal`, `bucket_pairs`, `update_rules`, `sampling`, `streams`, `matrix`, `spots`; and for each part of
-abstraction: `abstraction_features`, `_buckets`, `_kmeans`, `_potential`, `_public`, `_describe`,
+`traversal`, `bucket_pairs`, `update_rules`, `sampling`, `streams`, `matrix`, `spots`, `matches`; and for each
+part of abstraction: `abstraction_features`, `_buckets`, `_kmeans`, `_potential`, `_public`, `_describe`,
 `_solving`.
 """
 
