@@ -17,7 +17,7 @@ from errai.solvers.resolving import Place, resolve
 
 def state_of(name: str, position: int, betting: str, hand: str, board: str = "") -> MatchState:
     rules = load_card_game(name)
-    holes = [None, None]
+    holes: list[tuple[int, ...] | None] = [None, None]
     holes[position] = tuple(parse_cards(hand))
     return MatchState(position, 0, replay(rules, betting), tuple(holes), tuple(parse_cards(board)))
 

@@ -113,7 +113,7 @@ class PlannedAbstraction:
         """Return about how long its features and k-means take; percentiles are soon cut."""
         if self.is_built:
             return 0.0
-        work = sum(
+        work: float = sum(
             (one.num_buckets / MEASURED_BUCKETS) ** CLUSTERING_POWER
             for recipe in self.recipes
             for one in recipe.rounds
