@@ -10,8 +10,8 @@ once more at the end of a hand, and the next hand's first state follows at once:
         messages = dealer.answer(dealer.acting_seat, line)
 
 An answer is the state as it was told to the seat, a colon and an action. An action that is not legal is
-mended as the competition's dealer does, and counted. Whatever else comes raises `MisbehaviourError`, which ends the
-match: the competition's dealer would wait for a better line until the time runs out.
+mended as the competition's dealer does, and counted. Whatever else comes raises `MisbehaviourError`, which
+ends the match: the competition's dealer would wait for a better line until the time runs out.
 """
 
 from collections.abc import Callable, Sequence

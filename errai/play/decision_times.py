@@ -1,4 +1,4 @@
-"""How long decisions took: counted in bins two percent wide, so that a match of any length takes no memory."""
+"""How long decisions took: counted in bins two percent wide, so that the memory is bounded."""
 
 import math
 
