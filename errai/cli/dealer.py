@@ -161,7 +161,7 @@ class _Log:
             return
         try:
             self._file = open(  # noqa: SIM115 - it stays open for the match
-                path, "x", encoding="ascii", newline="\n"
+                path, "x", encoding="utf-8", errors="surrogateescape", newline="\n"
             )
         except FileExistsError:
             raise UsageError(f"--log '{path}' is there already: expected the name of a new file") from None

@@ -174,7 +174,8 @@ class Table:
         self._watchers: list[asyncio.Task[None]] = []
         outcome = Outcome(
             self.dealer.verdict(),
-            *([0.0] * len(self._seats) for _ in range(2)),
+            seconds=[0.0] * len(self._seats),
+            longest=[0.0] * len(self._seats),
             statuses=[None] * len(self._seats),
         )
         try:

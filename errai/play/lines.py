@@ -47,10 +47,11 @@ class LineBuffer:
         too_long = self._partial[:-1] if self._partial.endswith(b"\r") else self._partial
         if len(too_long) > MAX_LINE_BYTES:
             self._partial = b""
-        for line in lines:
-            if len(line) > MAX_LINE_BYTES + 1:
+        for ended in lines:
+            line = ended.removesuffix(b"\r")
+            if len(line) > MAX_LINE_BYTES:
                 raise LineTooLongError(line)
-            yield line.removesuffix(b"\r")
+            yield line
         if len(too_long) > MAX_LINE_BYTES:
             raise LineTooLongError(too_long)
 
@@ -63,4 +64,4 @@ def is_comment(line: bytes) -> bool:
 def shown_line(line: bytes) -> str:
     """Return a line as an error quotes it: printable and short."""
     text = line.decode("latin-1")
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+    return ascii(text if len(text) <= 60 else f"{text[:57]}...")
