@@ -1,8 +1,12 @@
 """Agents by name, as every command takes them.
 
-An AGENT is `always-call`, `always-raise`, `always-fold`, `half`, `probe` or `random`; the path of a saved
-strategy or run, with a treatment behind a colon where it has one (`runs/x:purify`, `runs/x:threshold=0.15`,
-`runs/x:new=0.2`); or the path of a `.py` file with one subclass of `errai.Agent`.
+An AGENT is
+
+- `always-call`, `always-raise`, `always-fold`, `half`, `probe` or `random`;
+- the path of a saved strategy or run, with a treatment behind a colon where it has one (`runs/x:purify`,
+  `runs/x:threshold=0.15`, `runs/x:new=0.2`) and a translation of bets that the strategy does not know
+  (`runs/x:purify:translation=nearest`);
+- or the path of a `.py` file with one subclass of `errai.Agent`.
 """
 
 import importlib.util
@@ -16,7 +20,10 @@ from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent, verify_fit
 from errai.play.simple_agents import SIMPLE_AGENTS, SimpleAgent
 from errai.runs.folder import load_strategy, saved_game
-from errai.strategy.postprocessing import NO_TREATMENT, Treatment
+from errai.strategy.postprocessing import NO_TREATMENT, Treatment, split_options
+from errai.strategy.translation import DEFAULT_TRANSLATION, find_translation
+
+TRANSLATION = "translation="
 
 
 def load_agent(text: str, game: PokerRules, seed: int = 0) -> Agent:
@@ -35,8 +42,8 @@ def load_agent(text: str, game: PokerRules, seed: int = 0) -> Agent:
         return SimpleAgent(game, text)
     if text.endswith(".py"):
         return _own_agent(text, game)
-    path, treatment = _split(text)
-    if not Path(path).exists():
+    path, parts = split_options(text)
+    if not path or not Path(path).exists():
         raise UsageError(
             f"unknown agent '{path}': expected {', '.join(SIMPLE_AGENTS)}, "
             "or the path of a saved strategy, a run or a .py file"
@@ -45,15 +52,20 @@ def load_agent(text: str, game: PokerRules, seed: int = 0) -> Agent:
     if not isinstance(made_for, PokerRules):
         raise UsageError(f"'{path}' is a strategy of '{made_for.name}': expected one of a card game")
     verify_fit(made_for, game, path)  # before its tables are read
-    return BlueprintAgent(load_strategy(path), treatment, game, seed, text)
+    treatment, translation = _parse_options(parts)
+    return BlueprintAgent(load_strategy(path), treatment, game, translation, seed, text)
 
 
-def _split(text: str) -> tuple[str, Treatment]:
-    """Return the path and the treatment of a text; a path may have colons of its own."""
-    if Path(text).exists() or ":" not in text:
-        return text, NO_TREATMENT
-    path, _, treatment = text.rpartition(":")
-    return path, Treatment.parse(treatment)
+def _parse_options(parts: list[str]) -> tuple[Treatment, str]:
+    """Return the treatment and the translation that stand behind a path."""
+    translations = [part for part in parts if part.startswith(TRANSLATION)]
+    treatments = [part for part in parts if not part.startswith(TRANSLATION)]
+    for given, what in ((treatments, "treatment"), (translations, "translation")):
+        if len(given) > 1:
+            raise UsageError(f"'{given[0]}' and '{given[1]}' are two {what}s: expected at most one")
+    translation = translations[0].removeprefix(TRANSLATION) if translations else DEFAULT_TRANSLATION
+    find_translation(translation)
+    return Treatment.parse(treatments[0]) if treatments else NO_TREATMENT, translation
 
 
 def _own_agent(text: str, game: PokerRules) -> Agent:
@@ -70,12 +82,20 @@ def _own_agent(text: str, game: PokerRules) -> Agent:
     if len(found) != 1:
         named = f"{len(found)} agents ({', '.join(made.__name__ for made in found)})" if found else "no agent"
         raise UsageError(f"'{text}' has {named}: expected one subclass of errai.Agent")
-    return found[0](game)
+    try:
+        return found[0](game)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"'{text}' has an agent that cannot be made: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"errai_agent_{path.stem}", path)
-    assert spec is not None and spec.loader is not None, "a .py file has a loader"
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -2,12 +2,12 @@
 
 - `always-fold` folds where it faces a bet and checks otherwise.
 - `always-call` checks and calls.
-- `always-raise` raises, and calls where no raise is legal. In no-limit games it raises by the pot: a call plus as
-  much as the pot then has, as far as the stack reaches.
+- `always-raise` raises, and calls where no raise is legal. In no-limit games it raises by the pot: a call
+  plus as much as the pot then has, as far as the stack reaches.
 - `half` calls or raises at even odds, with the raises of `always-raise`.
-- `probe` never folds, and calls and raises at even odds wherever both are legal (Johanson's thesis, 2016, section
-  6.3.2). In limit games that is `half`; in no-limit ones it raises to any legal total alike, so that it sees as
-  much of the opponent as it can.
+- `probe` never folds, and calls and raises at even odds wherever both are legal (Johanson's thesis, 2016,
+  section 6.3.2). In limit games that is `half`; in no-limit ones it raises to any legal total alike, so that
+  it sees as much of the opponent as it can.
 - `random` folds, calls and raises at even odds among what is legal; in no-limit games it raises to any legal
   total alike.
 """

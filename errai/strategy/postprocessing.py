@@ -3,8 +3,8 @@
 - Thresholding: probabilities below a threshold become 0, the others are scaled up. Where all are below it,
   the largest are kept, as in purification.
 - Purification: the likeliest action is played; ties are shared alike.
-- The family of Tartanian7: if folding is likelier than a threshold, fold. Otherwise purify among fold, call and
-  all bets taken together; if that chooses to bet, purify inside the bets. Both purifications may be
+- The family of Tartanian7: if folding is likelier than a threshold, fold. Otherwise purify among fold, call
+  and all bets taken together; if that chooses to bet, purify inside the bets. Both purifications may be
   thresholdings instead.
 
 Each may spare the first action of a player in a hand, which is then played as it was.
@@ -19,6 +19,7 @@ Everything here takes float64[rows, actions] with a distribution in every row an
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,8 @@ def purify(chances: Chances) -> Chances:
     [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]
     """
     likeliest = chances >= chances.max(axis=1, keepdims=True) - TIE
-    return likeliest / likeliest.sum(axis=1, keepdims=True)
+    shared: Chances = likeliest / likeliest.sum(axis=1, keepdims=True)
+    return shared
 
 
 def threshold(chances: Chances, least: float) -> Chances:
@@ -66,7 +68,7 @@ def fold_call_bet(
     among: float | None = None,
     within: float | None = None,
 ) -> Chances:
-    """Fold if that is likely enough; else choose among fold, call and all bets together, then inside the bets.
+    """Fold if that is likely enough; else choose among fold, call and all bets, then inside the bets.
 
     Args:
         chances: float64[rows, actions].
@@ -167,6 +169,18 @@ class Treatment:
 
 
 NO_TREATMENT = Treatment()
+
+
+def split_options(text: str) -> tuple[str, list[str]]:
+    """Return the path at the head of a text such as `runs/x:purify`, and what stands behind its colons.
+
+    A path that exists may have colons of its own.
+    """
+    path, parts = text, list[str]()
+    while ":" in path and not Path(path).exists():
+        path, _, part = path.rpartition(":")
+        parts.insert(0, part)
+    return path, parts
 
 
 def action_kind(action: int) -> int:
