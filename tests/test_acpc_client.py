@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ class Listener(Agent):
         super().__init__(game)
         self.action, self.asked, self.ended, self.drawn = action, [], [], []
 
-    def act(self, state: MatchState, draws: Draws) -> str:
+    def act(self, state: MatchState, draws: Draws) -> Any:
         self.asked.append(str(state))
         self.drawn.append(draws.random())
         return self.action
@@ -44,7 +45,7 @@ class Listener(Agent):
         self.ended.append(str(state))
 
 
-def heard(agent: Agent, *data: bytes, **how) -> tuple[list[bytes], Conversation]:
+def heard(agent: Agent, *data: bytes, **how: Any) -> tuple[list[bytes], Any]:
     talk = Conversation(agent, **how)
     return [answer for piece in data for answer in talk.receive(piece)], talk
 
@@ -205,6 +206,17 @@ def test_an_agent_that_says_no_action_calls(said):
     assert "it is not an action" in talk.played.first_mended
 
 
+def test_an_agent_that_fails_is_named_with_the_state():
+    class Failing(Agent):
+        def act(self, state, draws):
+            return str(1 // 0)
+
+    with pytest.raises(
+        UsageError, match=r"'Failing' failed at 'MATCHSTATE:1:0::\|7d3d': ZeroDivisionError: "
+    ):
+        heard(Failing(LIMIT), b"MATCHSTATE:1:0::|7d3d\r\n")
+
+
 def test_times_of_decisions():
     times = DecisionTimes()
     assert times.percentile(99) is None
@@ -241,14 +253,16 @@ def test_nonsense_is_named(line, sentence):
 
 
 def test_a_line_without_an_end_is_nonsense_at_some_length():
-    with pytest.raises(NonsenseError, match="a line of more than 8192 bytes, which begins with 'MATCHSTATE:0"):
+    with pytest.raises(
+        NonsenseError, match="a line of more than 8192 bytes, which begins with 'MATCHSTATE:0"
+    ):
         heard(Listener(LIMIT), b"MATCHSTATE:0:" + b"1" * 10**5)
 
 
 # Sockets
 
 
-def dealt(*pieces: bytes, hang_up: Callable[[socket.socket], None] = socket.socket.close):
+def dealt(*pieces: bytes, hang_up: Callable[[socket.socket], object] = socket.socket.close):
     """Serve one client these bytes; returns the port, and a list that gets what the client sent."""
     server = socket.create_server(("127.0.0.1", 0))
     server.settimeout(20)
@@ -328,7 +342,9 @@ def test_the_command_tells_what_was_played(run_errai: RunErrai, tmp_path: Path):
     status, out, told = run_errai(*command)
     thread.join(20)
     assert (status, out) == (0, "")
-    assert told.startswith("errai: always-call played 1 hands of limit-holdem: -10 chips (-1,000 mbb/g); 99% of")
+    assert told.startswith(
+        "errai: always-call played 1 hands of limit-holdem: -10 chips (-1,000 mbb/g); 99% of"
+    )
     assert (tmp_path / "wire.log").read_text().splitlines() == [
         "< MATCHSTATE:1:0::|7d3d",
         "> MATCHSTATE:1:0::|7d3d:c",
@@ -366,7 +382,7 @@ def test_the_game_is_that_of_the_strategy_unless_it_is_said(run_errai: RunErrai)
     from errai.strategy.strategy import uniform_strategy
 
     uniform_strategy(load_card_game("leduc")).save("uniform.npz")
-    for agent in ("uniform.npz", "uniform.npz:purify"):
+    for agent in ("uniform.npz", "uniform.npz:purify", "uniform.npz:purify:translation=nearest"):
         port, _, thread = dealt(b"MATCHSTATE:0:0::Ks|\r\n")
         status, _, told = run_errai("acpc", agent, "127.0.0.1", str(port))
         thread.join(20)

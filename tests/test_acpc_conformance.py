@@ -1,4 +1,4 @@
-"""The client under a dealer that was written from the protocol alone and complains of all that is not right."""
+"""The client under a dealer that was written from the protocol alone and complains of what is not right."""
 
 import threading
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 """The dealer without sockets: what it says, what it makes of answers, what it logs."""
 
-import random
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -236,7 +235,9 @@ def assert_log_is_paid(rules: PokerRules, num_hands: int, seed: int, values) -> 
     """Compare every value and the score of a log with what a referee says of the same hands."""
     log: list[str] = []
     names = "ABC"[: rules.num_players]
-    play_agents(Dealer(rules, names, num_hands, seed, log=log.append), ["random", "half", "probe"][: len(names)])
+    play_agents(
+        Dealer(rules, names, num_hands, seed, log=log.append), ["random", "half", "probe"][: len(names)]
+    )
     totals = dict.fromkeys(names, Fraction(0))
     for number, line in enumerate(log[:-1]):
         record = parse_hand_record(rules, line)

@@ -76,11 +76,12 @@ def _game(agent: str, game: str | None) -> "PokerRules":
     """Return the game that is asked for, or that of a saved strategy."""
     from errai.games.catalogue import load_card_game
     from errai.runs.folder import saved_game
+    from errai.strategy.postprocessing import split_options
 
     if game is not None:
         return load_card_game(game)
-    path = agent if Path(agent).exists() else agent.rpartition(":")[0] or agent
-    if path.endswith(".py") or not Path(path).exists():
+    path, _ = split_options(agent)
+    if not path or path.endswith(".py") or not Path(path).exists():
         raise UsageError(f"--game is missing: '{agent}' is not a saved strategy that would tell its game")
     return load_card_game(saved_game(path)[0])
 

@@ -127,7 +127,14 @@ class Conversation:
         key = (state.hand_number, seat)
         if self._draws is None or self._draws[0] != key:
             self._draws = key, Draws(self._seed, *key)
-        text = self.agent.act(state, self._draws[1])
+        try:
+            text = self.agent.act(state, self._draws[1])
+        except UsageError:
+            raise
+        except Exception as error:  # of an agent of somebody's own
+            raise UsageError(
+                f"the agent '{self.agent.name}' failed at '{state}': {type(error).__name__}: {error}"
+            ) from error
         mended = mended_action(state.betting, text) if isinstance(text, str) else None
         action, wrong = mended or ("c", "it is not an action")
         if wrong is not None:
