@@ -241,6 +241,10 @@ def test_times_of_decisions():
         (b"MATCHSTATE:0:0::|7d3d", "the hole cards of position 0 are hidden from itself"),
         (b"MATCHSTATE:0:0:r300:7d3d|", "'MATCHSTATE:0:0:r300:7d3d|'"),
         (b"MATCHSTATE:0:0::Ks|", "'MATCHSTATE:0:0::Ks|'"),
+        (
+            b"MATCHSTATE:0:0::7d3d|\r",
+            "'MATCHSTATE:0:0::7d3d|\\r': expected one end of the line",
+        ),
         (b"\xff\xfe\x00", "the dealer sent '\\xff\\xfe\\x00': expected ASCII text"),
     ],
 )

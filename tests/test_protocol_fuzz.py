@@ -224,7 +224,7 @@ async def spoilt_match(seed: int) -> Kind:
     def tell_port(number: int, host: str, port: int) -> None:
         tasks.append(asyncio.create_task(play_seat(number, port)))
 
-    table = Table(dealer, [None] * len(names), Limits(WAIT, 0.2), tell_port=tell_port)
+    table = Table(dealer, [None] * len(names), Limits(start=1.0, response=0.2), tell_port=tell_port)
     outcome = await asyncio.wait_for(table.play(), WAIT)
     assert outcome.verdict.seat in (None, 0)
     for task in tasks:

@@ -105,6 +105,8 @@ class Conversation:
 
     def _hear(self, line: bytes) -> bytes | None:
         """Return the answer to a line, if it wants one."""
+        if line.endswith(b"\r"):  # which reading a state would overlook, and an answer repeat
+            raise NonsenseError(f"the dealer sent {shown_line(line)}: expected one end of the line")
         try:
             state = parse_match_state(self.agent.game, line.decode("ascii"))
         except UnicodeDecodeError:
