@@ -297,6 +297,35 @@ def test_a_bet_is_translated_by_hand_and_seed() -> None:
     assert np.mean(taken) == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 800) ** 0.5)
 
 
+def test_every_bet_of_a_hand_has_a_draw_of_its_own() -> None:
+    agent = BlueprintAgent(mixed_blueprint("1p,all-in"), seed=5)
+    numbers = [
+        agent._unit(seen(replay(NOLIMIT, betting), hand))(action)
+        for betting in ("r1000", "r1000r2000")  # of either position
+        for hand in (0, 1)
+        for action in (0, 1, 2)
+    ]
+    # And none is what the seat draws by when it acts.
+    draws = [Draws(5, hand, seat) for hand in (0, 1) for seat in (0, 1)]
+    numbers += [draw.random() for draw in draws for _ in range(3)]
+    assert len(set(numbers)) == len(numbers) == 24
+
+
+def test_a_round_without_cards_is_a_round() -> None:
+    rules = replace(LEDUC, num_board_cards=(0, 0))
+    asked = []
+
+    class Recorded(MixedBlueprint):
+        def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Any:
+            asked.append((player, round_index))
+            return super().place(player, round_index, hole, board)
+
+    agent = BlueprintAgent(Recorded(rules, build_betting_tree(rules)))
+    for betting in ("c", "cc/c", "cc/cr", "c"):
+        agent.probabilities(seen(replay(rules, betting)))
+    assert asked == [(1, 0), (1, 1), (0, 1), (1, 0)]
+
+
 def test_an_agent_checks_where_its_tree_has_nothing_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     from errai.strategy import translation
 
