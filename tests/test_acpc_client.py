@@ -217,6 +217,28 @@ def test_an_agent_that_fails_is_named_with_the_state():
         heard(Failing(LIMIT), b"MATCHSTATE:1:0::|7d3d\r\n")
 
 
+def test_a_blueprint_is_asked_in_every_round_before_it_says_that_it_is_there(monkeypatch):
+    from errai.play.blueprint_agent import BlueprintAgent
+    from errai.strategy.strategy import uniform_strategy
+
+    asked = []
+    monkeypatch.setattr(BlueprintAgent, "probabilities", lambda self, state: asked.append(str(state)))
+    Conversation(BlueprintAgent(uniform_strategy(load_card_game("leduc"))))
+    number = 2**32 - 1
+    assert asked == [
+        f"MATCHSTATE:{position}:{number}:{betting}:{cards}"
+        for position, betting, cards in (
+            (0, "", "Ks|"),
+            (1, "c", "|Kh"),
+            (0, "cc/", "Ks|/Qs"),
+            (1, "cc/c", "|Kh/Qs"),
+        )
+    ]
+    agent = Listener(LIMIT)  # might learn, so it is not asked
+    Conversation(agent)
+    assert agent.asked == agent.ended == []
+
+
 def test_times_of_decisions():
     times = DecisionTimes()
     assert times.percentile(99) is None

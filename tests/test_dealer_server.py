@@ -19,6 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
+from errai.cli.dealer import _Log
 from errai.errors import UsageError
 from errai.games.catalogue import load_card_game
 from errai.games.match_state import parse_match_state
@@ -129,6 +130,12 @@ def test_a_match_is_played_to_its_end():
     assert len(log) == 21
     assert log[-1].startswith("SCORE:")
     assert all(0 < longest <= total for longest, total in zip(outcome.longest, outcome.seconds, strict=True))
+
+
+def test_what_may_be_sent_counts_anew_after_every_answer(monkeypatch):
+    monkeypatch.setattr(dealer_server, "MAX_UNANSWERED_BYTES", 100)
+    outcome, _, _ = table_of(calling(), calling())
+    assert outcome.verdict.kind is Kind.FINISHED
 
 
 def test_three_players():
@@ -375,6 +382,15 @@ def test_the_command_plays_agents_and_logs(run_errai: RunErrai, tmp_path: Path):
     assert (status, out) == (2, "")
     assert told == "errai: --log 'match.log' is there already: expected the name of a new file.\n"
     assert (tmp_path / "match.log").read_text() == log
+
+
+def test_every_line_of_a_log_is_written_out_at_once(tmp_path: Path):
+    log = _Log()
+    log.open(str(tmp_path / "match.log"), json=False)
+    for count in (1, 2):
+        log.write("STATE")
+        assert (tmp_path / "match.log").read_text() == "STATE\n" * count
+    log.close()
 
 
 BOT = """#!/bin/sh

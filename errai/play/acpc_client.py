@@ -16,10 +16,10 @@ from fractions import Fraction
 from time import perf_counter
 
 from errai.errors import UsageError
-from errai.games.hand import showdown_strengths
-from errai.games.match_state import MatchState, parse_match_state
-from errai.games.rules import PokerRules
+from errai.games.hand import HandState, showdown_strengths
+from errai.games.match_state import MAX_HAND_NUMBER, MatchState, parse_match_state
 from errai.play.agent import Agent
+from errai.play.blueprint_agent import BlueprintAgent
 from errai.play.decision_times import DecisionTimes
 from errai.play.draws import Draws
 from errai.play.lines import LINE_END, LineBuffer, LineTooLongError, is_comment, shown_line
@@ -68,7 +68,7 @@ class Conversation:
     """
 
     def __init__(self, agent: Agent, seed: int = 0, log: Log | None = None) -> None:
-        """Get ready; showdowns are compiled here, before any clock runs.
+        """Get ready; what has to be compiled is compiled here, before any clock runs.
 
         Args:
             agent: who plays.
@@ -81,7 +81,7 @@ class Conversation:
         self._buffer = LineBuffer()
         self._draws: tuple[tuple[int, int], Draws] | None = None
         self._last_finished: int | None = None
-        _prepare_showdowns(agent.game)
+        _rehearse(agent)
 
     def receive(self, data: bytes) -> Iterator[bytes]:
         """Take what was read and yield the answers, each to be sent in one write."""
@@ -230,7 +230,23 @@ def _values(state: MatchState) -> tuple[Fraction, ...] | None:
     return betting.payoffs(strengths)
 
 
-def _prepare_showdowns(rules: PokerRules) -> None:
-    cards = rules.deck.cards
-    hole, board = rules.num_hole_cards, sum(rules.num_board_cards)
-    showdown_strengths(rules, [cards[:hole]], cards[hole : hole + board])
+def _rehearse(agent: Agent) -> None:
+    """Play a hand of calls that no dealer has dealt, so that kernels are ready before any clock runs.
+
+    Only a blueprint is asked, which answers alike whatever it was asked before; other agents may learn.
+    """
+    rules = agent.game
+    deck = list(rules.deck.cards)
+    hand = HandState.start(rules).deal_hole(
+        [[deck.pop() for _ in range(rules.num_hole_cards)] for _ in range(rules.num_players)]
+    )
+    while not hand.is_over:
+        if due := hand.num_board_cards_due:
+            hand = hand.deal_board([deck.pop() for _ in range(due)])
+            continue
+        if isinstance(agent, BlueprintAgent):
+            own = hand.player
+            holes = tuple(hole if p == own else None for p, hole in enumerate(hand.holes))
+            agent.probabilities(MatchState(own, MAX_HAND_NUMBER, hand.betting, holes, hand.board))
+        hand = hand.act("c")
+    hand.payoffs()
