@@ -222,9 +222,9 @@ SPOILERS: dict[str, tuple[Player, Kind, str]] = {
     "silence": (
         answering(lambda state: b""),
         Kind.TIMEOUT,
-        "B did not answer within the 0.3 s of a response",
+        "B did not answer within the 1 s of a response",
     ),
-    "half a line": (answering(lambda state: state), Kind.TIMEOUT, "B did not answer within the 0.3 s of"),
+    "half a line": (answering(lambda state: state), Kind.TIMEOUT, "B did not answer within the 1 s of"),
     "a long line": (
         answering(lambda state: b"x" * 9000),
         Kind.FLOODING,
@@ -236,7 +236,7 @@ SPOILERS: dict[str, tuple[Player, Kind, str]] = {
         "B sent more than 65,536 bytes without being asked",
     ),
     "line feeds": (answering(lambda state: b"\n" * 10**6), Kind.FLOODING, "B sent more than 65,536 bytes"),
-    "no version": (beginning(b""), Kind.NEVER_CAME, "B did not send its version within 0.5 s, before the"),
+    "no version": (beginning(b""), Kind.NEVER_CAME, "B did not send its version within 1 s, before the"),
     "old version": (
         beginning(b"VERSION:1.0.0\r\n"),
         Kind.WRONG_VERSION,
@@ -244,7 +244,7 @@ SPOILERS: dict[str, tuple[Player, Kind, str]] = {
     ),
     "flood for a version": (beginning(b"x" * 10**6), Kind.FLOODING, "B sent a line of more than 8192 bytes"),
 }
-SHORT = Limits(start=0.5, response=0.3)
+SHORT = Limits(start=1.0, response=1.0)
 
 
 @pytest.mark.parametrize("name", SPOILERS)
@@ -288,7 +288,7 @@ def test_a_seat_that_leaves_while_another_thinks():
 def test_nobody_connects():
     outcome, _, log = table_of(calling(), None, limits=SHORT)
     assert (outcome.verdict.kind, outcome.verdict.seat) == (Kind.NEVER_CAME, 1)
-    assert outcome.verdict.sentence == "B did not connect within 0.5 s, before the first hand"
+    assert outcome.verdict.sentence == "B did not connect within 1 s, before the first hand"
     assert log == []
 
 
@@ -307,30 +307,30 @@ def slow(seconds: float) -> Player:
     ("limits", "sentence"),
     [
         (
-            Limits(hand=0.3, match=WAIT),
-            "B did not answer within the 0.3 s of its responses in a hand, in hand 0",
+            Limits(hand=1.0, match=WAIT),
+            "B did not answer within the 1 s of its responses in a hand, in hand 0",
         ),
-        (Limits(match=0.5), "B did not answer within the 0.5 s of its responses in the match, in hand 1"),
+        (Limits(match=1.5), "B did not answer within the 1.5 s of its responses in the match, in hand 1"),
     ],
 )
 def test_limits_count_what_was_taken_together(limits, sentence):
-    """Two answers a hand of 0.2 s each: the second of a hand, or the third of the match, is too late."""
-    outcome, _, _ = table_of(calling(), slow(0.2), limits=limits)
+    """Two answers a hand of 0.6 s each: the second of a hand, or the third of the match, is too late."""
+    outcome, _, _ = table_of(calling(), slow(0.6), limits=limits)
     assert outcome.verdict.kind is Kind.TIMEOUT
     assert outcome.verdict.sentence == sentence
 
 
 def test_the_clock_of_a_hand_begins_anew():
-    outcome, _, _ = table_of(calling(), slow(0.05), limits=Limits(hand=0.3), hands=5)
+    outcome, _, _ = table_of(calling(), slow(0.15), limits=Limits(hand=1.0), hands=5)
     assert outcome.verdict.kind is Kind.FINISHED
-    assert outcome.seconds[1] > 0.3
+    assert outcome.seconds[1] > 1.0
 
 
 def test_the_clock_of_a_match_is_seven_seconds_a_hand(monkeypatch):
-    monkeypatch.setattr(dealer_server, "SECONDS_A_HAND", 0.1)
-    outcome, _, _ = table_of(calling(), slow(0.2), hands=5)
+    monkeypatch.setattr(dealer_server, "SECONDS_A_HAND", 0.3)
+    outcome, _, _ = table_of(calling(), slow(0.6), hands=5)
     assert outcome.verdict.sentence.startswith(
-        "B did not answer within the 0.5 s of its responses in the match"
+        "B did not answer within the 1.5 s of its responses in the match"
     )
 
 
@@ -433,6 +433,26 @@ def test_a_program_that_does_not_leave_is_ended(run_errai: RunErrai, tmp_path: P
     assert status == 1
     found = json.loads(out)
     assert (found["verdict"], found["statuses"][1]) == ("timeout", -signal.SIGKILL)
+
+
+def test_a_program_that_leaves_without_connecting(run_errai: RunErrai, tmp_path: Path):
+    path = tmp_path / "bot.sh"
+    path.write_text("#!/bin/sh\nexit 4\n")
+    path.chmod(0o755)
+    status, out, _ = run_errai("dealer", "leduc", "3", "42", "A", "B=bot.sh", "--json")
+    found = json.loads(out)
+    assert (status, found["statuses"]) == (1, [None, 4])
+    assert found["told"] == "B left without connecting with status 4, before the first hand"
+
+
+@pytest.mark.parametrize("text", ["", "\x00\x01"])
+def test_a_program_that_cannot_be_started(run_errai: RunErrai, tmp_path: Path, text: str):
+    path = tmp_path / "bot"
+    path.write_text(text)
+    path.chmod(0o755)
+    status, out, told = run_errai("dealer", "leduc", "3", "42", "A", "B=bot", "--json")
+    assert (status, out) == (2, "")
+    assert f"errai: cannot start '{path}' for B: Exec format error.\n" in told
 
 
 def test_an_agent_that_cannot_be_is_told(run_errai: RunErrai):

@@ -180,7 +180,6 @@ class _Log:
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
 
