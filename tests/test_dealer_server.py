@@ -257,11 +257,13 @@ def test_whoever_spoils_a_match_is_named(name):
     assert not any(line.startswith("SCORE") for line in log)
 
 
-def test_a_flood_while_another_thinks():
-    async def thinking(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(VERSION)
-        await asyncio.sleep(WAIT)
+async def thinking(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A player that takes its time."""
+    writer.write(VERSION)
+    await asyncio.sleep(WAIT)
 
+
+def test_a_flood_while_another_thinks():
     async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(VERSION)
         while True:
@@ -273,10 +275,6 @@ def test_a_flood_while_another_thinks():
 
 
 def test_a_seat_that_leaves_while_another_thinks():
-    async def thinking(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(VERSION)
-        await asyncio.sleep(WAIT)
-
     async def leaving(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(VERSION)
         await reader.readline()
