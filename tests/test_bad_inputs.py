@@ -46,6 +46,10 @@ BAD = [
     (["size", "leduc", "--bets"], "'--bets' requires an argument; see 'errai size --help'."),
     (["equity", "AsAh"], "Missing argument"),
     (["spot", "--oop", "AA"], "Missing option '--board'"),
+    (["acpc", "always-call", "127.0.0.1"], "Missing argument 'PORT'; see 'errai acpc --help'."),
+    (["acpc", "always-call", "127.0.0.1", "1"], "--game is missing: 'always-call' is not a saved strategy"),
+    (["dealer", "leduc", "x", "1", "A", "B"], "HANDS must be a whole number, not 'x'."),
+    (["dealer", "leduc", "3", "1", "A", "B", "C"], "leduc is played by 2 players, not 3."),
     # Numbers
     (["size", "leduc", "--seed", "-1"], "--seed must be 0 or more, not -1."),
     (["games", "--seed", "x"], "--seed must be a whole number, not 'x'."),

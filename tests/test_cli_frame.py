@@ -64,6 +64,15 @@ PARAMETERS = {
         *("--hands False", JSON, SEED),
     ],
     "equity": ["first required", "second required", "--board ''", JSON, SEED],
+    "acpc": [
+        *("agent required", "host required", "port required", "--game None", "--timeout None", "--log None"),
+        *(JSON, SEED),
+    ],
+    "dealer": [
+        *("game required", "hands required", "card_seed required", "players required", "--log None"),
+        *("--host '127.0.0.1'", "--ports None", "--start-time 60.0", "--response-time 60.0"),
+        *("--hand-time 600.0", "--match-time None", JSON, "--seed None"),
+    ],
     "cache": ["--clear None", "--verify False", JSON, SEED],
     "abstract features": ["game 'limit-holdem'", "--clusters None", "--threads None", JSON, SEED],
     "abstract build": [
@@ -107,6 +116,8 @@ NEEDED = {
     "reproduce": ["x"],
     "spot": ["--board", "QsJh2h", "--oop", "AA", "--ip", "KK", "--pot", "1"],
     "equity": ["AA", "KK"],
+    "acpc": ["x", "127.0.0.1", "1"],
+    "dealer": ["leduc", "1", "0", "A", "B"],
     "abstract public": ["x"],
     "abstract info": ["x"],
     "abstract show": ["x"],

@@ -2,11 +2,13 @@
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from acpc_checker import GAMES, Checker
 from naive import WITHOUT_JIT
 
 from errai.abstraction.build import abstract
@@ -19,6 +21,8 @@ from errai.runs.run import solve
 RunErrai = Callable[..., tuple[int, str, str]]
 
 pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game")
+
+GAME_FILES = Path(__file__).parent / "game_files"
 
 BY_DATA = {"probabilities", "values_chips"}
 """Objects whose keys are actions or dice, not words."""
@@ -58,6 +62,7 @@ COMMANDS = [
     ["abstract", "show", "base", "--bucket", "1:0"],
     ["abstract", "show", "base", "--hand", "K"],
     ["abstract", "compare", "base", "base"],
+    ["dealer", "leduc", "3", "42", "A=always-call", "B=always-raise"],
     ["cache", "--verify"],
     ["cache", "--clear", "leduc"],
 ]
@@ -101,7 +106,10 @@ def test_keys_and_vocabulary_are_the_same(
     solve("leduc", iterations=2, out=tmp_path / "run")
     (tmp_path / "train.toml").write_text(TRAINING)
     printed = set()
-    for command in COMMANDS:
+    checker = Checker(GAMES["leduc.limit.2p.game"], hands=3)
+    table = ["127.0.0.1", str(checker.listen()), "--game", str(GAME_FILES / "leduc.limit.2p.game")]
+    threading.Thread(target=checker.run, daemon=True).start()
+    for command in [["acpc", "always-call", *table], *COMMANDS]:
         status, out, error = run_errai(*command, "--json")
         assert status == 0, error
         printed |= set(keys_of(json.loads(out)))

@@ -21,7 +21,9 @@ from errai.cli import (
     abstract_info,
     abstract_public,
     abstract_show,
+    acpc,
     cache,
+    dealer,
     equity,
     exploit,
     export,
@@ -79,6 +81,10 @@ add_command(
     "errai spot --board QsJh2h7c3d --oop 'QQ+,AKs' --ip 'TT+,AQs+' --pot 50 --stack 200",
 )
 add_command("equity", equity.equity_command, "errai equity AsKs 'QQ+,AKo:0.5' --board Qh7d2c")
+add_command("acpc", acpc.acpc_command, "errai acpc runs/leduc:purify 127.0.0.1 16177")
+add_command(
+    "dealer", dealer.dealer_command, "errai dealer leduc 1000 42 A=always-call B=runs/leduc --log A-B.log"
+)
 add_command("cache", cache.cache_command, "errai cache --verify")
 add_command("abstract features", abstract_build.features_command, "errai abstract features rhode-island")
 add_command(

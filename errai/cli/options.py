@@ -89,7 +89,7 @@ def decimal_number(
     return parse
 
 
-def duration(text: str | float) -> float:
+def duration(text: str | float, name: str = "--time") -> float:
     """Read a time such as `90`, `90s`, `10m` or `1h30m`, in seconds."""
     match = _DURATION.fullmatch(str(text).replace(" ", ""))
     try:
@@ -99,7 +99,7 @@ def duration(text: str | float) -> float:
     seconds = sum(part * length for part, length in zip(parts, (86400, 3600, 60, 1), strict=False))
     if not 0 < seconds <= MAX_SECONDS:
         raise Refusal(
-            f"--time must be a time above 0 such as '90s', '10m' or '1h30m', not '{shortened(text)}'"
+            f"{name} must be a time above 0 such as '90s', '10m' or '1h30m', not '{shortened(text)}'"
         )
     return seconds
 
@@ -133,6 +133,11 @@ def whole_option(name: str, text: str, least: int | None = None, most: int | Non
 def number_option(name: str, text: str, least: float | None = None, above: float | None = None) -> Any:
     """Return an option that is a number."""
     return typer.Option(name, parser=decimal_number(name, least, above), metavar="NUMBER", help=text)
+
+
+def time_option(name: str, text: str) -> Any:
+    """Return an option that is a time."""
+    return typer.Option(name, parser=lambda given: duration(given, name), metavar="TIME", help=text)
 
 
 def given_command(context: typer.Context) -> str:

@@ -52,6 +52,11 @@ counts begin with `num_` or are plural; what does not apply is null.
 | runs | independent runs whose mean a curve is |
 | rows, row, form, percent_off | of a table made again: a number's name, its assumption, how far it is off |
 | below, above, holds, against | which curve ends below which; whom an abstraction was solved against |
+| names, num_played, totals_chips, warnings | of a match: players; hands; net; illegal actions, mended |
+| verdict, told, statuses | how it ended; in words; with what status started programs left |
+| answer_seconds, longest_answer_seconds | of a seat: all answers together; the longest |
+| total_chips, unfinished | won over a match; the hand in which it broke off |
+| num_decisions, decision_seconds_99_percent, longest_decision_seconds | of an agent: how many; how long |
 | notes | what else was seen in a figure: lines of text |
 
 Whole numbers are exact at any size.
