@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from errai.errors import UsageError as UsageError
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
+    from errai.play.agent import Agent as Agent
+    from errai.play.named import load_agent as load_agent
     from errai.response.abstract import abstract_exploitability as abstract_exploitability
     from errai.response.exploitability import best_response as best_response
     from errai.response.exploitability import expected_value as expected_value
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Agent": "errai.play.agent",
     "Payoffs": "errai.games.payoffs",
     "SampledRule": "errai.solvers.update_rules",
     "UpdateRule": "errai.solvers.update_rules",
@@ -43,6 +46,7 @@ _HOMES = {
     "abstract_public": "errai.abstraction.public.abstract",
     "abstraction_from_function": "errai.abstraction.own",
     "load_abstraction": "errai.abstraction.load",
+    "load_agent": "errai.play.named",
     "load_bets": "errai.tree.menu_file",
     "load_game": "errai.games.catalogue",
     "best_response": "errai.response.exploitability",

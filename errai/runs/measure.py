@@ -28,8 +28,10 @@ from errai.response.subgames import exploitability_by_subgames
 from errai.runs.folder import load_strategy, saved_game
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.played import Play
+from errai.strategy.postprocessing import NO_TREATMENT, Treatment, split_options
 from errai.strategy.simple import SIMPLE_RULES, simple_plays, simple_strategy
 from errai.strategy.strategy import Strategy
+from errai.strategy.treated import treated
 from errai.tree.bet_menu import BetMenu
 
 
@@ -38,12 +40,13 @@ class Measurable:
     """What is to be measured.
 
     Attributes:
-        name: as it was given.
+        name: as it was given, or the path where a treatment stood behind it.
         rules: its game.
         menu: bet sizes of a no-limit game.
         payoffs: other payoffs than its own, as text.
         agents: simple agents by position; empty for a saved strategy.
         keep: where the results of sub-games are kept, None for nowhere.
+        treatment: what is done to a saved strategy first.
     """
 
     name: str
@@ -52,11 +55,12 @@ class Measurable:
     payoffs: str | None
     agents: tuple[str, ...]
     keep: Path | None
+    treatment: Treatment = NO_TREATMENT
 
     @cached_property
     def saved(self) -> Strategy | BucketStrategy | None:
-        """The strategy that was saved, verified; None for simple agents."""
-        return None if self.agents else load_strategy(self.name, verify=True)
+        """The strategy that was saved, verified and treated; None for simple agents."""
+        return None if self.agents else treated(load_strategy(self.name, verify=True), self.treatment)
 
     @cached_property
     def _must_go_by_subgames(self) -> bool:
@@ -127,7 +131,8 @@ def find_measurable(
     """Return what a name or a path stands for.
 
     Args:
-        name: a saved strategy or run, a simple agent, or two of these with `/` between them.
+        name: a saved strategy or run, with a treatment behind a colon where it has one (`runs/x:purify`), or
+            a simple agent, or two of these with `/` between them.
         game: the game that simple agents play.
         menu: bet sizes in it.
         payoffs: other payoffs than the strategy's own.
@@ -139,12 +144,16 @@ def find_measurable(
         if game is None:
             raise UsageError(f"'{name}' plays any game: --game must say which")
         return Measurable(name, load_card_game(game), menu, payoffs, agents, kept)
-    if not Path(name).exists():
+    path, options = split_options(name)
+    if not Path(path).exists():
         raise UsageError(
             f"expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
-            f"'{name}' is neither"
+            f"'{path}' is neither"
         )
+    if len(options) > 1:
+        raise UsageError(f"'{name}' has {len(options)} treatments: expected at most one")
     if game is not None or menu is not None:
         raise UsageError(f"--game and --bets need a simple agent, and '{name}' is a file or folder")
-    rules, own_menu = saved_game(name)
-    return Measurable(name, load_card_game(rules), own_menu, payoffs, (), kept)
+    treatment = Treatment.parse(options[0]) if options else NO_TREATMENT
+    rules, own_menu = saved_game(path)
+    return Measurable(path, load_card_game(rules), own_menu, payoffs, (), kept, treatment)

@@ -1,0 +1,147 @@
+"""A strategy as an agent asks it: by the node of the betting and the cards, in integers.
+
+`blueprint_of` makes one from a strategy of any kind. Whatever else has the members of `Blueprint`, such as a
+strategy file for play, is one as it is.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
+from errai.games.deals import Deals
+from errai.games.rules import PokerRules
+from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.strategy import Strategy
+from errai.tables.layout import Floats
+from errai.tree.betting_tree import BettingTree
+from errai.tree.cells import Cells, cells_below
+
+
+@runtime_checkable
+class Blueprint(Protocol):
+    """What an agent of two players plays by."""
+
+    @property
+    def game(self) -> PokerRules:
+        """The rules that it was made for."""
+
+    @property
+    def betting(self) -> BettingTree:
+        """The betting that it foresaw."""
+
+    def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Any:
+        """Return where the numbers of a hand are in a round; what it is, only `chances` knows.
+
+        Args:
+            player: position.
+            round_index: from 0.
+            hole: the player's cards.
+            board: the public cards of the round, in the order of their deals.
+        """
+
+    def chances(self, node: int, place: Any) -> list[float]:
+        """Return the probability of each action at a decision, in the order of the node's children."""
+
+
+class Place(NamedTuple):
+    """Where the slots of a hand are in a round, as deals of the engine say it.
+
+    At a decision of n actions whose first slot is s, the slot of action a is
+    first + s * rows + times * n + a * stride.
+
+    Attributes:
+        player: position.
+        first: the round's or the board's first slot; that of the hand where the row is a cell.
+        rows: rows of the round or the board.
+        times: the bucket, 0 where the row is a cell.
+        stride: from one action to the next.
+    """
+
+    player: int
+    first: int
+    rows: int
+    times: int
+    stride: int
+
+
+class _TableBlueprint:
+    """What blueprints with a table for each position have in common."""
+
+    def __init__(self, tree: PublicTree, tables: tuple[Floats, Floats]) -> None:
+        self.tree, self.tables = tree, tables
+        self.game, self.betting = tree.rules, tree.betting
+        self._slot, self._num_children = tree.walk.slot, tree.walk.num_children
+
+    def chances(self, node: int, place: Place) -> list[float]:
+        """Return the probability of each action; see `Blueprint`."""
+        number = int(self._num_children[node])
+        first = place.first + int(self._slot[node]) * place.rows + place.times * number
+        slots = self.tables[place.player][first : first + (number - 1) * place.stride + 1 : place.stride]
+        weights = [max(weight, 0.0) for weight in slots.tolist()]
+        total = sum(weights)
+        return [weight / total for weight in weights] if total > 0 else [1 / number] * number
+
+    @cached_property
+    def _deals(self) -> Deals:
+        return Deals(self.game)
+
+
+class StrategyBlueprint(_TableBlueprint):
+    """A strategy whose hands are all in memory."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        super().__init__(strategy.tree, strategy.tables)
+
+    def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Place:
+        """Return where the slots of a hand are; see `Blueprint`."""
+        tree, layout, deals = self.tree, self.tree.layout, self._deals
+        found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
+        number = int(tree.cells.links.round_board[round_index]) + found.board_index
+        cell = tree.cells.find_cell(player, number, found.card_permutation[list(hole)].tolist())
+        begin, rows = int(layout.begin[player, number]), int(layout.rows[player, number])
+        if not layout.bucketed[player, round_index]:
+            return Place(player, begin + cell, rows, 0, rows)
+        bucket = layout.bucket[player][int(tree.cells.players[player].cell_begin[number]) + cell]
+        return Place(player, begin, rows, int(bucket), 1)
+
+
+class BucketBlueprint(_TableBlueprint):
+    """A strategy of buckets whose hands never are in memory."""
+
+    def __init__(self, strategy: BucketStrategy) -> None:
+        super().__init__(strategy.tree, strategy.tables)
+        self._layout, self._abstraction = strategy.layout, strategy.saved.abstraction
+
+    def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Place:
+        """Return where the slots of a hand are; see `Blueprint`."""
+        layout = self._layout
+        begin, rows = int(layout.begin[player, round_index]), int(layout.rows[player, round_index])
+        if layout.bucketed[player, round_index]:
+            cards = np.array([[*hole, *board]], dtype=np.uint8)
+            bucket = int(self._abstraction.buckets(cards, round_index, player)[0])
+            return Place(player, begin, rows, bucket, 1)
+        return Place(player, begin + self._first_cells.find_cell(player, 0, hole), rows, 0, rows)
+
+    @cached_property
+    def _first_cells(self) -> Cells:
+        return cells_below(self._deals, 0, 0, last_round=0)
+
+
+def blueprint_of(strategy: Any) -> Blueprint:
+    """Return a strategy as agents ask it; what is a blueprint already is returned as it is."""
+    if isinstance(strategy, Strategy):
+        if strategy.tree.weights is not None:
+            raise UsageError(
+                f"a strategy of '{strategy.game.name}' with given ranges cannot play: "
+                "expected one of a whole game"
+            )
+        return StrategyBlueprint(strategy)
+    if isinstance(strategy, BucketStrategy):
+        return BucketBlueprint(strategy)
+    if isinstance(strategy, Blueprint):
+        return strategy
+    raise UsageError(f"expected a strategy of a card game of two players, not {type(strategy).__name__}")

@@ -1,0 +1,111 @@
+"""A whole strategy after a treatment: what an agent with that treatment plays, as tables.
+
+So a treated strategy is measured, matched at speed and saved like any other. The tables of both positions are
+written anew, some decisions at a time; the strategy that they were made from stays as it is.
+"""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from errai.memory import verify_memory
+from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.information_sets import normalised
+from errai.strategy.postprocessing import CALL, FOLD, RAISE, Treatment
+from errai.strategy.strategy import Strategy
+from errai.tree.betting_tree import ACTION_FOLD, DECISION, BettingTree
+
+AnyStrategy = TypeVar("AnyStrategy", Strategy, BucketStrategy)
+
+SLOTS_AT_ONCE = 1 << 20
+"""Slots that are treated together, at least those of one decision."""
+
+BYTES_A_SLOT_AT_ONCE = 80
+"""For places, probabilities and what treatments make of them, as measured."""
+
+
+def treated(strategy: AnyStrategy, treatment: Treatment) -> AnyStrategy:
+    """Return the strategy that an agent with a treatment plays; itself where nothing changes."""
+    if treatment.changes_nothing:
+        return strategy
+    num_bytes = sum(table.nbytes for table in strategy.tables) + BYTES_A_SLOT_AT_ONCE * SLOTS_AT_ONCE
+    verify_memory(num_bytes, f"a strategy of '{strategy.game.name}' after '{treatment}'")
+    betting, slot = strategy.tree.betting, strategy.tree.walk.slot
+    first = first_decisions(betting) if treatment.spares_first else np.zeros(betting.num_nodes, dtype=bool)
+    tables = (np.empty_like(strategy.tables[0]), np.empty_like(strategy.tables[1]))
+    for nodes, kinds in _alike(betting, first):
+        player, r = int(betting.player[nodes[0]]), int(betting.round[nodes[0]])
+        for begin, rows, is_bucketed in _blocks(strategy, player, r):
+            together = max(1, SLOTS_AT_ONCE // (rows * len(kinds)))
+            for start in range(0, len(nodes), together):
+                slots = slot[nodes[start : start + together]].astype(np.int64)
+                places = _places(begin + slots * rows, rows, len(kinds), is_bucketed)
+                chances = normalised(strategy.tables[player][places].T).T
+                tables[player][places] = treatment.apply(chances, kinds, bool(first[nodes[0]]))
+    if isinstance(strategy, BucketStrategy):
+        return BucketStrategy(strategy.tree, strategy.saved, tables)
+    return Strategy(strategy.tree, tables)
+
+
+def first_decisions(betting: BettingTree) -> npt.NDArray[np.bool_]:
+    """Return which decisions are the first of their player in a hand: bool[nodes]."""
+    parents, players = betting.parent.tolist(), betting.player.tolist()
+    decides = (betting.kind == DECISION).tolist()
+    acted = [(False, False)] * len(parents)  # [node] whether each player has acted before it
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            before = acted[parent]
+            if decides[parent]:
+                before = (True, before[1]) if players[parent] == 0 else (before[0], True)
+            acted[node] = before
+    return np.array(
+        [decides[node] and not acted[node][players[node]] for node in range(len(parents))], dtype=bool
+    )
+
+
+def _alike(
+    betting: BettingTree, first: npt.NDArray[np.bool_]
+) -> Iterator[tuple[npt.NDArray[np.int64], list[int]]]:
+    """Yield decisions of one player, round and kind of actions, and the kinds of the actions."""
+    nodes = np.flatnonzero(betting.kind == DECISION)
+    can_fold = betting.action[betting.first_child[nodes]] == ACTION_FOLD
+    signs = np.stack(
+        [betting.player[nodes], betting.round[nodes], betting.num_children[nodes], can_fold, first[nodes]],
+        axis=1,
+    ).astype(np.int64)
+    unique, which = np.unique(signs, axis=0, return_inverse=True)
+    for group, (_, _, number, folds, _) in enumerate(unique.tolist()):
+        kinds = [*([FOLD] if folds else []), CALL, *([RAISE] * (number - 1 - folds))]
+        yield nodes[which.ravel() == group], kinds
+
+
+def _blocks(strategy: Strategy | BucketStrategy, player: int, r: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield where the slots of a round begin, with their rows, for each board or for all at once."""
+    if isinstance(strategy, BucketStrategy):
+        layout = strategy.layout
+        yield int(layout.begin[player, r]), int(layout.rows[player, r]), bool(layout.bucketed[player, r])
+        return
+    whole, round_board = strategy.tree.layout, strategy.tree.cells.links.round_board
+    is_bucketed = bool(whole.bucketed[player, r])
+    first, last = round_board[r : r + 2].tolist()
+    for board in range(first, first + 1 if is_bucketed else last):
+        yield int(whole.begin[player, board]), int(whole.rows[player, board]), is_bucketed
+
+
+def _places(
+    first: npt.NDArray[np.int64], rows: int, num_actions: int, is_bucketed: bool
+) -> npt.NDArray[np.int64]:
+    """Return where the slots of decisions are: int64[decisions * rows, actions].
+
+    Args:
+        first: int64[decisions] the first slot of each.
+        rows: of each.
+        num_actions: of each.
+        is_bucketed: whether the actions of a row are together, or the rows of an action.
+    """
+    row, action = np.arange(rows)[:, np.newaxis], np.arange(num_actions)
+    inside = row * num_actions + action if is_bucketed else action * rows + row
+    places: npt.NDArray[np.int64] = (first[:, np.newaxis, np.newaxis] + inside).reshape(-1, num_actions)
+    return places
