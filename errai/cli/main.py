@@ -25,6 +25,7 @@ from errai.cli import (
     equity,
     exploit,
     games,
+    lbr,
     reproduce,
     show,
     solve,
@@ -68,6 +69,7 @@ add_command("show", show.show_command, "errai show leduc cr --depth 2")
 add_command("solve", solve.solve_command, "errai solve leduc --until 1mbb --out runs/leduc")
 add_command("train", train.train_command, "errai train --preset leduc --out runs/leduc")
 add_command("exploit", exploit.exploit_command, "errai exploit always-call --game leduc")
+add_command("lbr", lbr.lbr_command, "errai lbr half --game leduc")
 add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
 add_command(
     "spot",
