@@ -14,7 +14,7 @@ from errai.engine.public_tree import PublicTree
 from errai.experiments import purification_leduc
 from errai.experiments._purification_matrix import play_abstractions, solve_positive_game
 from errai.experiments.figure import Size
-from errai.experiments.purification_leduc import LeducAbstractions, Range, keep_above, purify
+from errai.experiments.purification_leduc import LeducAbstractions, Range
 from errai.experiments.purification_matrix import PURIFIED, UNPURIFIED, draw, draw_games, play_games
 from errai.solvers.linear_programme import Programme, solve_programme
 from errai.solvers.matrix import solve_matrix
@@ -93,14 +93,6 @@ def test_table_1() -> None:
         half = curves.beside[f"{name}, half of the 95% interval"][-1]
         assert half == pytest.approx(0.00043 * 5**0.5, rel=0.03)
         assert abs(curves.values[name][-1] - published) < 2.6 / 1.96 * np.hypot(half, 0.00043)
-
-
-def test_purification_and_thresholds() -> None:
-    rows = np.array([[0.6, 0.4, 0.3], [0.3, 0.4, 0.3], [0.1, 0.2, 0.4]])
-    assert purify(rows).T.tolist() == [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
-    kept = np.array([[2 / 3, 1 / 3, 0], [0.4, 0.4, 0.2], [0.3, 0.3, 0.4]])
-    assert np.allclose(keep_above(0.15, rows).T, kept, atol=1e-12)
-    assert keep_above(0.5, rows).T.tolist() == [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
 
 
 def test_range_of_kuhns_equilibria() -> None:

@@ -79,6 +79,10 @@ def lbr_command(
     from errai.play.named import load_agent
 
     rules = _find_game(agent, game)
+    if from_round > rules.num_rounds:
+        raise UsageError(
+            f"--from-round must be between 1 and {rules.num_rounds} in '{rules.name}', not {from_round}"
+        )
     with Progress(f"nothing was kept; begin again with: {given_command(context)}") as progress:
         found = local_best_response(
             load_agent(agent, rules, seed),

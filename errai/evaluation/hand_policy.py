@@ -43,6 +43,7 @@ class HandPolicy:
         rules: the game.
         is_exact: whether the answers are the agent's own probabilities for certain. They are not where it
             translates bets by chance, nor where an agent of one's own cannot be looked into.
+        translates_by_chance: whether the agent takes bets that it does not know by chance.
     """
 
     def __init__(self, agent: Agent, hands: npt.NDArray[np.uint8], seed: int = 0) -> None:
@@ -55,11 +56,12 @@ class HandPolicy:
         """
         self.agent, self.rules = agent, agent.game
         self._hands, self._seed = hands, seed
-        self.is_exact = isinstance(agent, SimpleAgent)
+        self.is_exact, self.translates_by_chance = isinstance(agent, SimpleAgent), False
         self._places: tuple[Any, npt.NDArray[np.int64] | list[Any]] = (None, [])
         if isinstance(agent, BlueprintAgent):
             self._follower = Follower(agent.blueprint.betting, agent.game, agent.translation)
-            self.is_exact = agent.game.is_limit or _is_settled(agent.translation)
+            self.translates_by_chance = not agent.game.is_limit and not _is_settled(agent.translation)
+            self.is_exact = not self.translates_by_chance
 
     def chances(
         self,
@@ -171,11 +173,9 @@ class HandPolicy:
         is_open = np.logical_not(np.isin(self._hands, np.array(board, dtype=np.uint8)).any(axis=1))
         if isinstance(strategy, BucketStrategy) and strategy.layout.bucketed[player, round_index]:
             buckets = buckets_on_board(strategy.saved.abstraction, np.array(board, dtype=np.uint8), player)
-            begin, num_rows = (
-                of[player, round_index] for of in (strategy.layout.begin, strategy.layout.rows)
-            )
+            layout, at = strategy.layout, (player, round_index)
             found = np.empty((len(self._hands), 4), dtype=np.int64)
-            found[:] = (begin, num_rows, 0, 1)
+            found[:] = (layout.begin[at], layout.rows[at], 0, 1)
             found[:, 2] = buckets
             return found
         places = [

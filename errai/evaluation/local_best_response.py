@@ -20,8 +20,9 @@ interval is over such pairs.
 A hand that was played is worth what LBR expects at its end over the agent's range there, instead of what the
 agent's very cards paid, which has the same mean. Then the luck of the cards is taken off: how much more than
 half of all hands LBR's would beat on the whole board, which is nothing on average, by as much as fits
-the deals best (a control variate). Together they halve the interval. They need the agent's exact
-probabilities; where those are not known (`HandPolicy.is_exact`), what was paid counts. Both are reported.
+the deals best (a control variate). In limit hold'em the interval is about half as wide for both. They need
+the agent's exact probabilities; where those are not known (`HandPolicy.is_exact`), what was paid counts.
+Both are reported.
 
 Deviations: the paper says that 56 bet sizes were used, not here known which; ours are spread evenly on a
 logarithmic scale from the least raise to all-in. In rounds in which it does not act, LBR checks and calls, as
@@ -197,6 +198,11 @@ class LocalBestResponder:
     def enumerate_value(self, position: int) -> float:
         """Return what LBR wins in a position, in chips a game, over all deals."""
         rules, hands = self.rules, self.equities.hands
+        if self.policy.translates_by_chance:
+            raise UsageError(
+                f"'{self.policy.agent.name}' translates bets by chance, which cannot be enumerated: give a "
+                "number of hands to play, or a translation that leaves nothing to chance"
+            )
         num_boards = comb(rules.deck.size - rules.num_hole_cards, sum(rules.num_board_cards))
         if len(hands) * num_boards > MAX_ENUMERATED:
             raise UsageError(

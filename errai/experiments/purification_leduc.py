@@ -32,6 +32,7 @@ from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, T
 from errai.solvers.linear_programme import Programme, solve_programme
 from errai.solvers.optimal_face import OptimalFace
 from errai.solvers.sequence_form import SequenceForm
+from errai.strategy.postprocessing import purify, threshold
 
 Floats = npt.NDArray[np.float64]
 Treatment = Callable[[Floats], Floats]
@@ -71,25 +72,12 @@ TO_MILLIBETS = 1000 / 2
 """From the sum over both positions, in chips, to their mean."""
 
 ROUNDING = 1e-7
-"""Probabilities of a linear programme's solution that differ by less are equal."""
+"""Turns that gain less have ended."""
 
 PRINTED = 0.01
 """The published numbers are printed to so much."""
 
 MAX_TURNS = 6
-
-
-def purify(probabilities: Floats) -> Floats:
-    """Play the likeliest action of each row; those that are likeliest share."""
-    chosen = (probabilities >= probabilities.max(axis=0) - ROUNDING).astype(np.float64)
-    return np.asarray(chosen / chosen.sum(axis=0))
-
-
-def keep_above(threshold: float, probabilities: Floats) -> Floats:
-    """Drop what is below a threshold; where that would be everything, play the likeliest."""
-    kept = np.where(probabilities < threshold - ROUNDING, 0.0, probabilities)
-    total = kept.sum(axis=0)
-    return np.where(total > 0, kept / np.where(total > 0, total, 1), purify(probabilities))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +105,9 @@ class Equilibria:
         """Return the plan whose probabilities are those of another one, treated."""
         table = self.form.probabilities(self.player, plan)
         for decision in self.form.decisions(self.player, table):
-            decision[:] = treatment(decision)  # again for boards with the same slots, which changes nothing
+            decision[:] = treatment(
+                decision.T
+            ).T  # again for boards with the same slots, which changes nothing
         return self.form.plan(self.player, table)
 
 
@@ -215,7 +205,7 @@ class LeducAbstractions:
             values.purified += purified[0]
             values.purified_seen += Range(min(purified), max(purified))
             values.by_threshold += [
-                measure @ own.treated(own.plan, partial(keep_above, threshold)) for threshold in THRESHOLDS
+                measure @ own.treated(own.plan, partial(threshold, least=least)) for least in THRESHOLDS
             ]
         return values
 
