@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from naive.matrix import played_in_full_game
 
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
@@ -21,7 +22,6 @@ from errai.solvers.matrix import solve_matrix
 from errai.solvers.optimal_face import OptimalFace
 from errai.solvers.sequence_form import SequenceForm
 from errai.strategy.strategy import Strategy
-from tests.naive.matrix import played_in_full_game
 
 RunErrai = Callable[..., tuple[int, str, str]]
 

@@ -103,7 +103,9 @@ class HandEquities:
             for run_out in run_outs:
                 public = [*board, *run_out.tolist()]
                 meets = np.flatnonzero(self.open_hands([*own, *public]))
-                rows = np.hstack([self.hands[meets], np.tile(np.uint8(public), (len(meets), 1))])
+                rows = np.hstack(
+                    [self.hands[meets], np.tile(np.array(public, dtype=np.uint8), (len(meets), 1))]
+                )
                 difference = int(evaluate_three_card([[*own, *public]])[0]) - evaluate_three_card(rows)
                 won[meets] += (np.sign(difference) + 1) / 2
                 met[meets] += 1

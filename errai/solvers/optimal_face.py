@@ -59,4 +59,4 @@ class OptimalFace:
         )
         if result.status != 0:
             raise UsageError(f"the linear programme of this game's equilibria failed: {result.message}")
-        return np.maximum(result.x[:num_own], 0)
+        return np.asarray(np.maximum(result.x[:num_own], 0))
