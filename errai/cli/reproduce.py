@@ -67,8 +67,7 @@ def reproduce_command(
     if curves.rows:
         curves.write_rows(rows)
     if json:
-        told = _as_json(name, figure, found, chosen, seed) | {"data": str(data), "picture": str(picture)}
-        print_json(told | ({"rows": list(curves.rows)} if curves.rows else {}))
+        print_json(_as_json(name, figure, found, chosen, seed) | {"data": str(data), "picture": str(picture)})
         return
     _print_comparison(name, figure, found, chosen, seed)
     print(f"data in {data}{f' and {rows}' if curves.rows else ''}, picture in {picture}")
