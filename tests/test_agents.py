@@ -1,8 +1,11 @@
 """Agents by name: simple ones, strategies with treatments and translations, files of one's own; refusals."""
 
+import pickle
 import random
+import sys
+import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,23 +14,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive.games import play_randomly, poker_rules
+from naive.games import NOLIMIT_3, play_randomly, poker_rules
 from naive.tree import nolimit_rules
 
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
-from errai.cards.deck import FULL_DECK, parse_cards
+from errai.cards.deck import parse_cards
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.games.betting import BettingState, replay
 from errai.games.catalogue import load_card_game
+from errai.games.hand import showdown_strengths
 from errai.games.match_state import MatchState
-from errai.games.rules import UNLIMITED_RAISES, PokerRules
+from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.blueprint_agent import BlueprintAgent
 from errai.play.draws import Draws
 from errai.play.named import load_agent
 from errai.play.simple_agents import SIMPLE_AGENTS, SimpleAgent
+from errai.runs.training_file import PRESETS
 from errai.strategy.blueprint import Blueprint, blueprint_of
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.postprocessing import Treatment
@@ -38,17 +43,6 @@ from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import BettingTree, build_betting_tree
 
 LEDUC, LIMIT, NOLIMIT = (load_card_game(name) for name in ("leduc", "limit-holdem", "nolimit-holdem"))
-THREE = PokerRules(
-    name="three",
-    deck=FULL_DECK,
-    num_hole_cards=2,
-    num_board_cards=(0, 3, 1, 1),
-    blinds=(50, 100, 0),
-    raise_sizes=None,
-    max_raises=(UNLIMITED_RAISES,) * 4,
-    first_player=(2, 0, 0, 0),
-    stacks=(1000, 2000, 3000),
-)
 
 
 def seen(betting: BettingState, hand_number: int = 0, hole: str = "", board: str = "") -> MatchState:
@@ -123,8 +117,8 @@ def test_random_and_probe_raise_to_any_total_without_limits() -> None:
 
 
 def test_three_players() -> None:
-    state = seen(replay(THREE, ""))  # 50 + 100 are in; a call of 100, then a pot of 250
-    assert load_agent("always-raise", THREE).probabilities(state) == {"r350": 1.0}
+    state = seen(replay(NOLIMIT_3, ""))  # 50 + 100 are in; a call of 100, then a pot of 250
+    assert load_agent("always-raise", NOLIMIT_3).probabilities(state) == {"r350": 1.0}
 
 
 @settings(deadline=None, max_examples=150)
@@ -193,6 +187,18 @@ def test_an_agent_of_a_saved_abstraction_plays_what_its_strategy_says(tmp_path: 
     strategy = BucketStrategy(uniform.tree, uniform.saved, (first, second))
     for text in ("none", "new=0.2", "purify,spare-first"):
         assert_plays(strategy, text, strategy)
+
+
+def test_whatever_has_a_strategy_plays_it() -> None:
+    @dataclass
+    class File:
+        strategy: Strategy
+
+    strategy = leduc_strategy()
+    first, second = (np.maximum(table, 0).astype(np.uint8) for table in strategy.tables)
+    state = seen(replay(LEDUC, "cr"), hole="Ks")
+    agent = BlueprintAgent(File(Strategy(strategy.tree, (first, second))))
+    assert agent.probabilities(state) == pytest.approx(strategy.probabilities("cr", "Ks"))
 
 
 def test_an_agent_draws_one_number_a_decision() -> None:
@@ -283,6 +289,60 @@ def test_a_bet_is_translated_by_hand_and_seed() -> None:
     assert taken[0] != taken[1]
     chance = (99.5 - 4.5) * (1 + 1) / ((99.5 - 1) * (1 + 4.5))
     assert np.mean(taken) == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 800) ** 0.5)
+
+
+def test_every_bet_of_a_hand_has_a_draw_of_its_own() -> None:
+    agent = BlueprintAgent(mixed_blueprint("1p,all-in"), seed=5)
+    numbers = [
+        agent._unit(seen(replay(NOLIMIT, betting), hand))(action)
+        for betting in ("r1000", "r1000r2000")  # of either position
+        for hand in (0, 1)
+        for action in (0, 1, 2)
+    ]
+    # And none is what the seat draws by when it acts.
+    draws = [Draws(5, hand, seat) for hand in (0, 1) for seat in (0, 1)]
+    numbers += [draw.random() for draw in draws for _ in range(3)]
+    assert len(set(numbers)) == len(numbers) == 24
+
+
+def test_a_round_without_cards_is_a_round() -> None:
+    rules = replace(LEDUC, num_board_cards=(0, 0))
+    asked = []
+
+    class Recorded(MixedBlueprint):
+        def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Any:
+            asked.append((player, round_index))
+            return super().place(player, round_index, hole, board)
+
+    agent = BlueprintAgent(Recorded(rules, build_betting_tree(rules)))
+    for betting in ("c", "cc/c", "cc/cr", "c"):
+        agent.probabilities(seen(replay(rules, betting)))
+    assert asked == [(1, 0), (1, 1), (0, 1), (1, 0)]
+
+
+@pytest.mark.slow
+def test_a_trained_strategy_wins_from_bets_that_it_does_not_know(tmp_path: Path) -> None:
+    training = tomllib.loads((PRESETS / "nolimit-quick.toml").read_text())
+    training["stop"] = {"iterations": 1_000_000}
+    training["algorithm"]["shared"] = False
+    del training["evaluation"]
+    errai.train(training, out=tmp_path / "run")
+    agents = [load_agent(text, NOLIMIT) for text in (str(tmp_path / "run"), "random")]
+    rng, won = random.Random(0), list[float]()
+    for number in range(10_000):
+        cards, own = rng.sample(NOLIMIT.deck.cards, 9), number % 2
+        holes, board = (tuple(cards[:2]), tuple(cards[2:4])), tuple(cards[4:])
+        draws = [Draws(0, number, seat) for seat in (0, 1)]
+        betting = BettingState.start(NOLIMIT)
+        while not betting.is_over:
+            player = betting.player
+            told = tuple(hole if p == player else None for p, hole in enumerate(holes))
+            public = board[: NOLIMIT.num_board_cards_by(betting.round)]
+            state = MatchState(player, number, betting, told, public)
+            betting = betting.act(agents[player != own].act(state, draws[player]))
+        strengths = showdown_strengths(NOLIMIT, holes, board) if betting.is_showdown else None
+        won.append(float(betting.payoffs(strengths)[own]))
+    assert np.mean(won) > 0
 
 
 def test_an_agent_checks_where_its_tree_has_nothing_alike(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,6 +445,37 @@ def test_an_agent_of_ones_own(tmp_path: Path) -> None:
     agent = load_agent(str(path), LEDUC)
     assert (agent.name, agent.game) == ("Caller", LEDUC)
     assert agent.act(seen(replay(LEDUC, "cr")), Draws(0, 0, 0)) == "c"
+
+
+def test_a_file_may_import_its_neighbours_and_have_dataclasses(tmp_path: Path) -> None:
+    (tmp_path / "advice_of_neighbours.py").write_text('ADVICE = {"c": 1.0}')
+    path = tmp_path / "caller.py"
+    path.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "from advice_of_neighbours import ADVICE\n\n@dataclass\nclass Note:\n    text: str\n"
+        + CALLER.replace('{"c": 1.0}', "ADVICE")
+    )
+    before = [*sys.path]
+    assert load_agent(str(path), LEDUC).probabilities(seen(replay(LEDUC, "cr"))) == {"c": 1.0}
+    assert sys.path == before
+
+
+def test_two_files_of_one_name_are_two_agents(tmp_path: Path) -> None:
+    agents = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "bot.py"
+        path.write_text(CALLER.replace('"c": 1.0', f'"{name}": 1.0'))
+        agents.append(load_agent(str(path), LEDUC))
+    state = seen(replay(LEDUC, "cr"))
+    assert [agent.probabilities(state) for agent in agents] == [{"a": 1.0}, {"b": 1.0}]
+    assert pickle.loads(pickle.dumps(type(agents[0]))) is type(agents[0])
+
+
+def test_a_class_with_an_underscore_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "caller.py"
+    path.write_text(CALLER.replace("Caller", "_Base") + "\nclass Mine(_Base):\n    pass\n")
+    assert load_agent(str(path), LEDUC).name == "Mine"
 
 
 def test_agents_that_a_file_imports_are_not_its_own(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive.games import legal_actions, naive_payoffs, play_randomly, poker_rules
+from naive.games import NOLIMIT_3, legal_actions, naive_payoffs, play_randomly, poker_rules
 
 import errai
-from errai.cards.deck import FULL_DECK
 from errai.errors import UsageError
 from errai.games.acpc_files import read_game_file
 from errai.games.betting import NOBODY, BettingState, replay
-from errai.games.rules import MAX_ACTIONS_A_ROUND, UNLIMITED_RAISES, PokerRules
+from errai.games.rules import MAX_ACTIONS_A_ROUND
 
 FILES = Path(__file__).parent / "game_files"
 
@@ -26,17 +25,6 @@ LIMIT = errai.load_game("limit-holdem")
 NOLIMIT = errai.load_game("nolimit-holdem")
 KUHN_3 = read_game_file(FILES / "kuhn.limit.3p.game")
 LIMIT_3 = read_game_file(FILES / "holdem.limit.3p.game")
-NOLIMIT_3 = PokerRules(
-    name="no-limit hold'em for three",
-    deck=FULL_DECK,
-    num_hole_cards=2,
-    num_board_cards=(0, 3, 1, 1),
-    blinds=(50, 100, 0),
-    raise_sizes=None,
-    max_raises=(UNLIMITED_RAISES,) * 4,
-    first_player=(2, 0, 0, 0),
-    stacks=(1000, 2000, 3000),
-)
 
 
 # Who acts

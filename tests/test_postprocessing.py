@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -221,7 +222,9 @@ def assert_treated(strategy: Strategy | BucketStrategy, text: str) -> None:
     treatment = Treatment.parse(text)
     changed = treated(strategy, treatment)
     assert type(changed) is type(strategy)
-    for old, new in zip(strategy.information_sets(), changed.information_sets(), strict=True):
+    before: list[Any] = list(strategy.information_sets())
+    after: list[Any] = list(changed.information_sets())
+    for old, new in zip(before, after, strict=True):
         assert old[:-1] == new[:-1]
         kinds = [{"f": FOLD, "c": CALL}.get(action, RAISE) for action in old.actions]
         # The first two actions of a hand are the first of either player.
@@ -251,6 +254,16 @@ def test_every_bucket_is_treated(tmp_path: Path) -> None:
     strategy = saved_leduc(tmp_path, "IR-HS-HS 2-4")
     for text in TEXTS:
         assert_treated(strategy, text)
+
+
+def test_tables_of_whole_numbers_become_probabilities() -> None:
+    strategy = lossless_leduc()
+    first, second = (np.maximum(table, 0).astype(np.uint8) for table in strategy.tables)
+    whole = Strategy(strategy.tree, (first, second))
+    changed = treated(whole, Treatment.parse("threshold=0.3"))
+    expected = treated(strategy, Treatment.parse("threshold=0.3"))
+    assert changed.tables[1] == pytest.approx(expected.tables[1], abs=1e-6)
+    assert treated(whole, Treatment.parse("purify")).tables[0].dtype == np.float32
 
 
 def test_a_strategy_without_treatment_is_itself() -> None:

@@ -1,6 +1,7 @@
 """Real bettings in abstract trees: exact tables of the mappings, every fallback, and random bettings."""
 
 import random
+from collections.abc import Mapping
 from functools import cache
 from math import sqrt
 
@@ -49,6 +50,7 @@ MENUS = {
     "no bets at all": BetMenu.parse("none"),
     "one bet": BetMenu.parse("0.5p,2p|none"),
     "asymmetric": ASYMMETRIC,
+    "least raises": BetMenu.parse("min,0.7p", max_raises=2),
 }
 
 
@@ -60,12 +62,12 @@ def tree_of(menu: str, rules: PokerRules = NOLIMIT) -> BettingTree:
 class Drawn:
     """Draws that are given, and which of them were asked for."""
 
-    def __init__(self, value: float) -> None:
-        self.value, self.asked = value, list[int]()
+    def __init__(self, value: float, of_actions: Mapping[int, float] | None = None) -> None:
+        self.value, self.of_actions, self.asked = value, of_actions or {}, list[int]()
 
     def __call__(self, action_number: int) -> float:
         self.asked.append(action_number)
-        return self.value
+        return self.of_actions.get(action_number, self.value)
 
 
 def located(tree: BettingTree, betting: str, unit: float = 0.5, rules: PokerRules = NOLIMIT) -> int:
@@ -264,6 +266,16 @@ def test_a_tree_without_decisions_in_a_round() -> None:
     assert follower._similar_entry(NOWHERE, 1, 10) == NOWHERE
 
 
+def test_lines_keep_their_history_where_the_tree_is_all_in() -> None:
+    rules = nolimit_rules(blinds=(10, 5), stacks=(200, 200), num_rounds=2)
+    tree = build_betting_tree(rules, BetMenu.parse("1p|all-in", max_raises=2))
+    # The second raise is taken for all-in and called; the caller's decision leads nowhere else.
+    for before in ([30], [C, 30]):
+        text = "".join("c" if action == C else f"r{action}" for action in before)
+        assert path(tree, located(tree, f"{text}r50", rules=rules)) == [*before, 200]
+        assert path(tree, located(tree, f"{text}r50c/", rules=rules)) == [*before, C, ROUND]
+
+
 # Own actions in the real game
 
 
@@ -291,6 +303,34 @@ def test_own_bets_are_at_least_a_minimum_raise_and_at_most_all_in() -> None:
     assert all(
         39 + 19 <= int(text[1:]) <= 100 for text in follower.texts(node, state) if text.startswith("r")
     )
+
+
+def test_all_in_stays_all_in_in_a_smaller_pot() -> None:
+    tree, state = tree_of("pot and all-in"), replay(NOLIMIT, "r260")
+    follower = Follower(tree, NOLIMIT)
+    node = follower.locate(state, 0, Drawn(0.0))
+    assert path(tree, node) == [300]
+    assert follower.texts(node, state) == ["f", "c", "r780", "r20000"]
+
+
+def test_all_in_is_what_the_shorter_stack_has() -> None:
+    rules = nolimit_rules(blinds=(10, 5), stacks=(100, 300), num_rounds=2)
+    tree = build_betting_tree(rules, BetMenu.parse("1p,all-in", max_raises=2))
+    follower = Follower(tree, rules)
+    assert follower.texts(0, BettingState.start(rules)) == ["f", "c", "r30", "r100"]
+    for total in (100, 101, 300):  # more than the other has is the same bet
+        assert path(tree, located(tree, f"r{total}", 0.0, rules)) == [100]
+    # The raise to 40 is taken for 30. From there a pot-size bet is all-in in the real game, and so is 101.
+    tree = build_betting_tree(rules, BetMenu.parse("0.5p,1p,all-in", max_raises=2))
+    for total in (100, 101, 120):
+        assert path(tree, located(tree, f"r40c/cr{total}", 0.0, rules)) == [30, C, ROUND, C, 90]
+
+
+def test_what_is_not_legal_becomes_a_check_or_call() -> None:
+    tree = tree_of("pot and all-in")
+    faces = located(tree, "r300")
+    assert Follower(tree, NOLIMIT).texts(faces, replay(NOLIMIT, "cc/"))[:2] == ["c", "c"]
+    assert set(Follower(tree, NOLIMIT).texts(faces, replay(NOLIMIT, "r20000"))) == {"f", "c"}
 
 
 # Everything else, by chance
@@ -326,8 +366,17 @@ def assert_follows(tree: BettingTree, states: list[BettingState], translation: s
             state.player,
             state.round,
         )
-        for text in step_by_step.texts(node, state):
-            state.act(text)  # refuses what is not legal
+        texts = step_by_step.texts(node, state)
+        number = sum(letter in "fcr" for letter in state.betting)
+        for text in dict.fromkeys(texts):
+            after = state.act(text)  # refuses what is not legal
+            if text.startswith("r"):
+                # Whoever bets so is taken at the word, whatever is drawn for the bet.
+                for other in (0.0, 0.999):
+                    draws = Drawn(unit, {number: other})
+                    child = Follower(tree, rules, translation).locate(after, 0, draws)
+                    assert tree.parent[child] == node
+                    assert texts[child - int(tree.first_child[node])] == text
 
 
 @settings(deadline=None, max_examples=300)

@@ -24,6 +24,7 @@ TAKES_A_GAME: dict[str, Callable[[Any], Any]] = {
     ),
     "abstract": lambda game: errai.abstract(game, "IR-C C"),
     "abstraction_from_function": lambda game: errai.abstraction_from_function(game, lambda hand, board, r: 0),
+    "load_agent": lambda game: errai.load_agent("half", game),
     "from_openspiel": lambda game: errai.from_openspiel(game, errai.to_openspiel(KUHN)),
 }
 
@@ -41,6 +42,7 @@ TAKES_NEITHER: dict[str, Callable[[Any], Any]] = {
     "ranges of solve_spot": lambda ranges: errai.solve_spot("AsKsQs", ranges, 10, 10, iterations=1),
     "bets of solve_spot": lambda bets: errai.solve_spot("AsKsQsJs2h", ("AA", "KK"), 10, 10, bets or 5),  # type: ignore[arg-type]
     "load_strategy": errai.load_strategy,
+    "load_agent": lambda text: errai.load_agent(text, "kuhn"),
     "name of abstract": lambda name: errai.abstract("kuhn", name),
     "load_abstraction": errai.load_abstraction,
     "abstract_public": errai.abstract_public,

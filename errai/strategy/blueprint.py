@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
@@ -71,14 +72,23 @@ class Place(NamedTuple):
 class _TableBlueprint:
     """What blueprints with a table for each position have in common."""
 
-    def __init__(self, tree: PublicTree, tables: tuple[Floats, Floats]) -> None:
+    def __init__(
+        self, tree: PublicTree, tables: tuple[Floats, Floats], slot: npt.NDArray[np.int32] | None = None
+    ) -> None:
+        """Get ready to be asked.
+
+        Args:
+            tree: the game.
+            tables: [position] numbers[slots] played in proportion to the positive part.
+            slot: int32[N] first slot of each decision where it is known; counting takes long in a large tree.
+        """
         self.tree, self.tables = tree, tables
         self.game, self.betting = tree.rules, tree.betting
-        self._slot, self._num_children = tree.walk.slot, tree.walk.num_children
+        self._slot = tree.walk.slot if slot is None else slot
 
     def chances(self, node: int, place: Place) -> list[float]:
         """Return the probability of each action; see `Blueprint`."""
-        number = int(self._num_children[node])
+        number = int(self.betting.num_children[node])
         first = place.first + int(self._slot[node]) * place.rows + place.times * number
         slots = self.tables[place.player][first : first + (number - 1) * place.stride + 1 : place.stride]
         weights = [max(weight, 0.0) for weight in slots.tolist()]
@@ -113,7 +123,8 @@ class BucketBlueprint(_TableBlueprint):
     """A strategy of buckets whose hands never are in memory."""
 
     def __init__(self, strategy: BucketStrategy) -> None:
-        super().__init__(strategy.tree, strategy.tables)
+        # A strategy in a file of its own knows its slots.
+        super().__init__(strategy.tree, strategy.tables, getattr(strategy, "slot", None))
         self._layout, self._abstraction = strategy.layout, strategy.saved.abstraction
 
     def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Place:
@@ -132,7 +143,8 @@ class BucketBlueprint(_TableBlueprint):
 
 
 def blueprint_of(strategy: Any) -> Blueprint:
-    """Return a strategy as agents ask it; what is a blueprint already is returned as it is."""
+    """Return a strategy, or what has one as its `strategy`, as agents ask it; a blueprint as it is."""
+    strategy = getattr(strategy, "strategy", strategy)
     if isinstance(strategy, Strategy):
         if strategy.tree.weights is not None:
             raise UsageError(

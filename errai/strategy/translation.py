@@ -15,8 +15,8 @@ for each action of a hand, so that the same bet is taken alike at every later de
 What else no abstraction foresees:
 
 - A bet whose real total is what a bet of the tree comes to in the real game (our own bets are) is that bet.
-- An all-in between the tree's largest two bets is the largest, if that is all-in too. Any other all-in, such
-  as one below a minimum raise, is a bet like others.
+- An all-in, one below a minimum raise too, is the smallest bet of the tree that would be all-in in the real
+  game, or else the largest.
 - A raise where the tree has none (its cap is reached, or its menu is empty): the last raises of both players
   are taken as one, so the other player is back at the last own decision of the round, and faces the raise
   from there. Where the raiser opens the round, the raise is taken for a check.
@@ -273,29 +273,28 @@ class Follower:
         size = (total / largest - 1) / 2
         stack = self._stacks[at.player]
         bounds = (min(at.least, stack), stack)
-        same = [
-            i for i, one in enumerate(totals) if self._real_total(one, of_tree, largest, *bounds) == total
-        ]
-        if same:
+        real = [self._real_total(one, of_tree, largest, *bounds) for one in totals]
+        total = min(total, self._greatest(*bounds))  # more than the opponent has is the same bet
+        if total in real:
+            same = (i for i, one in enumerate(real) if one == total)
             return first + begin + min(same, key=lambda i: abs(sizes[i] - size))
-        return first + begin + self._taken_for(sizes, size, self._is_all_in(totals[-1], total), at, unit)
+        return first + begin + self._taken_for(sizes, size, at, unit)
 
-    def _taken_for(
-        self, sizes: Sequence[float], size: float, both_all_in: bool, at: _Standing, unit: Unit
-    ) -> int:
+    def _taken_for(self, sizes: Sequence[float], size: float, at: _Standing, unit: Unit) -> int:
         """Return which of some ascending sizes a bet is taken for."""
         above = bisect_left(sizes, size)
         if above == 0:
             return 0
-        if above == len(sizes) or (both_all_in and above == len(sizes) - 1):
+        if above == len(sizes):
             return len(sizes) - 1
         smaller = self._chance_of_smaller(sizes[above - 1], sizes[above], size)
         if 0 < smaller < 1:
             smaller = float(unit(at.num_actions) < smaller)
         return above - 1 if smaller else above
 
-    def _is_all_in(self, *totals: int) -> bool:
-        return min(totals) >= min(self._stacks)
+    def _greatest(self, least: int, greatest: int) -> int:
+        """Return the greatest legal raise that the opponent can call in full."""
+        return max(least, min(greatest, *self._stacks))
 
     def _real_total(self, total: int, of_tree: int, largest: int, least: int, greatest: int) -> int:
         """Return what a raise of the tree comes to in the real game.
@@ -307,8 +306,8 @@ class Follower:
             least: the least legal raise.
             greatest: the greatest legal raise.
         """
-        greatest = max(least, min(greatest, min(self._stacks)))
-        if self._is_all_in(total):
+        greatest = self._greatest(least, greatest)
+        if total >= min(self._stacks):
             return greatest
         scaled = (2 * total * largest + of_tree) // (2 * of_tree)
         return min(max(scaled, least), greatest)

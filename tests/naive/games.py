@@ -11,6 +11,18 @@ from errai.games.betting import BettingState
 from errai.games.hand import HandState
 from errai.games.rules import UNLIMITED_RAISES, PokerRules
 
+NOLIMIT_3 = PokerRules(
+    name="no-limit hold'em for three",
+    deck=FULL_DECK,
+    num_hole_cards=2,
+    num_board_cards=(0, 3, 1, 1),
+    blinds=(50, 100, 0),
+    raise_sizes=None,
+    max_raises=(UNLIMITED_RAISES,) * 4,
+    first_player=(2, 0, 0, 0),
+    stacks=(1000, 2000, 3000),
+)
+
 
 def naive_payoffs(spent: Sequence[int], folded: Sequence[bool], strengths: Sequence[int]) -> list[Fraction]:
     """Hand out the pot chip by chip: the n-th chip of every player forms a pot of its own."""
