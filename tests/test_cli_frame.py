@@ -45,6 +45,10 @@ PARAMETERS = {
         *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--threads None"),
         *("--keep None", "--estimate False", JSON, SEED),
     ],
+    "lbr": [
+        *("agent required", "--game None", "--hands None", "--bets 'fcpa'", "--from-round 1"),
+        *("--run-outs 300", JSON, SEED),
+    ],
     "reproduce": [
         *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
     ],
@@ -95,6 +99,7 @@ NEEDED = {
     "show": ["leduc"],
     "solve": ["leduc"],
     "exploit": ["half"],
+    "lbr": ["half"],
     "reproduce": ["x"],
     "spot": ["--board", "QsJh2h", "--oop", "AA", "--ip", "KK", "--pot", "1"],
     "equity": ["AA", "KK"],
@@ -122,6 +127,8 @@ LEAST = {
     "--limit": 0,
     "--deals": 2,
     "--flops": 2,
+    "--from-round": 1,
+    "--run-outs": 1,
 }
 MOST = {
     "--seed": 2**63 - 1,
@@ -130,6 +137,8 @@ MOST = {
     "--player": 1,
     "--deals": 10**9,
     "--flops": 10**6,
+    "--from-round": 4,
+    "--run-outs": 10**6,
 }
 
 
