@@ -14,13 +14,15 @@ from errai.engine.public_tree import PublicTree
 from errai.experiments import purification_leduc
 from errai.experiments._purification_matrix import play_abstractions, solve_positive_game
 from errai.experiments.figure import Size
-from errai.experiments.purification_leduc import LeducAbstractions, Range
+from errai.experiments.purification_leduc import THRESHOLDS, LeducAbstractions, Range
 from errai.experiments.purification_matrix import PURIFIED, UNPURIFIED, draw, draw_games, play_games
 from errai.solvers.linear_programme import Programme, solve_programme
 from errai.solvers.matrix import solve_matrix
 from errai.solvers.optimal_face import OptimalFace
 from errai.solvers.sequence_form import SequenceForm
+from errai.strategy.postprocessing import Treatment
 from errai.strategy.strategy import Strategy
+from errai.strategy.treated import treated
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
@@ -145,14 +147,18 @@ def test_value_of_a_pair_as_strategies_meet(leduc: LeducAbstractions) -> None:
     seen = leduc_abstraction("JQ.K"), leduc_abstraction("J.QK")
     full = PublicTree.of("leduc").abstracted_by(leduc_abstraction("full"))
     equilibrium = Strategy(full, _tables(leduc.full))
-    won = []
+    won, purified, thresholded = [], [], []
     for player, pair in ((0, seen), (1, seen[::-1])):
         names = ("JQ.K", "J.QK") if player == 0 else ("J.QK", "JQ.K")
         abstract = Strategy(
             PublicTree.of("leduc").abstracted_by((pair[0], pair[1])), _tables(leduc.equilibria(*names))
         )
-        won.append(errai.expected_value(abstract, equilibrium).positions[player])
+        for totals, treatment in ((won, "none"), (purified, "purify"), (thresholded, "threshold=0.15")):
+            played = treated(abstract, Treatment.parse(treatment))
+            totals.append(errai.expected_value(played, equilibrium).positions[player])
     assert values.base == pytest.approx(500 * sum(won), abs=1e-6)
+    assert values.purified == pytest.approx(500 * sum(purified), abs=1e-6)
+    assert values.by_threshold[THRESHOLDS.index(0.15)] == pytest.approx(500 * sum(thresholded), abs=1e-6)
     assert values.on_both.least <= values.on_face.least <= values.base + 1e-6
     assert values.base - 1e-6 <= values.on_face.most <= values.on_both.most
     assert values.by_threshold[0] == pytest.approx(values.base, abs=1e-6)

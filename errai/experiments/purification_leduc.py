@@ -105,9 +105,8 @@ class Equilibria:
         """Return the plan whose probabilities are those of another one, treated."""
         table = self.form.probabilities(self.player, plan)
         for decision in self.form.decisions(self.player, table):
-            decision[:] = treatment(
-                decision.T
-            ).T  # again for boards with the same slots, which changes nothing
+            # Boards that share slots come by again, which changes nothing.
+            decision[:] = treatment(decision.T).T
         return self.form.plan(self.player, table)
 
 
