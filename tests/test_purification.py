@@ -147,7 +147,7 @@ def test_value_of_a_pair_as_strategies_meet(leduc: LeducAbstractions) -> None:
     seen = leduc_abstraction("JQ.K"), leduc_abstraction("J.QK")
     full = PublicTree.of("leduc").abstracted_by(leduc_abstraction("full"))
     equilibrium = Strategy(full, _tables(leduc.full))
-    won, purified, thresholded = [], [], []
+    won, purified, thresholded = list[float](), list[float](), list[float]()
     for player, pair in ((0, seen), (1, seen[::-1])):
         names = ("JQ.K", "J.QK") if player == 0 else ("J.QK", "JQ.K")
         abstract = Strategy(
