@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from errai.abstraction.own import abstraction_from_function as abstraction_from_function
     from errai.abstraction.public.abstract import abstract_public as abstract_public
     from errai.errors import UsageError as UsageError
+    from errai.evaluation.local_best_response import local_best_response as local_best_response
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
     from errai.play.agent import Agent as Agent
@@ -64,6 +65,7 @@ _HOMES = {
     "load_strategy": "errai.runs.folder",
     "play_all": "errai.play.crosstable",
     "play_match": "errai.play.play_match",
+    "local_best_response": "errai.evaluation.local_best_response",
     "solve": "errai.runs.run",
     "solve_matrix": "errai.solvers.matrix",
     "solve_spot": "errai.runs.spot",

@@ -11,7 +11,7 @@ from errai.engine.root import weight_of_pairs
 from errai.errors import UsageError
 from errai.response.abstract import abstract_exploitability, decision_heights
 from errai.response.exploitability import exploitability
-from errai.solvers.sequence_form import _SequenceForm
+from errai.solvers.sequence_form import SequenceForm
 from errai.strategy.strategy import Strategy
 from errai.tree.buckets import Buckets
 
@@ -27,7 +27,7 @@ def random_strategy(tree: PublicTree, seed: int) -> Strategy:
 def programmed_response(strategy: Strategy, player: int) -> float:
     """Return what a best response wins in a position, by a linear programme over its sequences."""
     tree = strategy.tree
-    form = _SequenceForm(tree.betting, tree.cells, tree.layout, tree.payoffs)
+    form = SequenceForm(tree.betting, tree.cells, tree.layout, tree.payoffs)
     weights = [np.ones(len(root.multiplicity)) for root in tree.cells.root]
     matrix = form.payoff_matrix((weights[0], weights[1]))
     opponent = 1 - player
@@ -41,7 +41,7 @@ def programmed_response(strategy: Strategy, player: int) -> float:
     return float(-found.fun) / weight_of_pairs(tree.cells, (weights[0], weights[1]))
 
 
-def _plan(form: _SequenceForm, player: int, table: np.ndarray) -> np.ndarray:
+def _plan(form: SequenceForm, player: int, table: np.ndarray) -> np.ndarray:
     """Return how likely a player takes all actions of a sequence: float64[1 + slots]."""
     plan = np.zeros(1 + len(table))
     plan[0] = 1

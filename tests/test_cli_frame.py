@@ -53,6 +53,10 @@ PARAMETERS = {
         *("agents None", "--game None", "--hands None", "--duplicate False", "--until None"),
         *("--exact False", "--all None", "--log None", "--phh None", "--results None", JSON, SEED),
     ],
+    "lbr": [
+        *("agent required", "--game None", "--hands None", "--bets 'fcpa'", "--from-round 1"),
+        *("--run-outs 300", JSON, SEED),
+    ],
     "reproduce": [
         *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
     ],
@@ -113,6 +117,7 @@ NEEDED = {
     "show": ["leduc"],
     "solve": ["leduc"],
     "exploit": ["half"],
+    "lbr": ["half"],
     "reproduce": ["x"],
     "spot": ["--board", "QsJh2h", "--oop", "AA", "--ip", "KK", "--pot", "1"],
     "equity": ["AA", "KK"],
@@ -142,6 +147,8 @@ LEAST = {
     "--limit": 0,
     "--deals": 2,
     "--flops": 2,
+    "--from-round": 1,
+    "--run-outs": 1,
 }
 MOST = {
     "--seed": 2**63 - 1,
@@ -150,6 +157,8 @@ MOST = {
     "--player": 1,
     "--deals": 10**9,
     "--flops": 10**6,
+    "--from-round": 4,
+    "--run-outs": 10**6,
 }
 
 

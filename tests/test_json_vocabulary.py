@@ -29,6 +29,7 @@ BY_DATA = {"probabilities", "values_chips"}
 
 SPOT = ["spot", "--board", "QsJh2h7c3d", "--oop", "AhKh", "--ip", "JsTs", "--pot", "50", "--stack", "9"]
 COMMANDS = [
+    ["lbr", "half", "--game", "kuhn"],
     ["games"],
     ["size", "holdem-2-4", "--buckets", "PR 5-5"],
     ["size", "bluff-2-1"],

@@ -28,6 +28,7 @@ from errai.cli import (
     exploit,
     export,
     games,
+    lbr,
     match,
     reproduce,
     show,
@@ -74,6 +75,7 @@ add_command("train", train.train_command, "errai train --preset leduc --out runs
 add_command("exploit", exploit.exploit_command, "errai exploit always-call --game leduc")
 add_command("export", export.export_command, "errai export runs/leduc leduc.play --bits 8")
 add_command("match", match.match_command, "errai match half random --game leduc --duplicate")
+add_command("lbr", lbr.lbr_command, "errai lbr half --game leduc")
 add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
 add_command(
     "spot",

@@ -15,6 +15,9 @@ counts begin with `num_` or are plural; what does not apply is null.
 | rounds, round, street | betting rounds; one, counted from 1; its name in hold'em ("flop") |
 | betting, board, hand, ranges | as typed: ACPC betting string, cards |
 | exploitability_chips, exploitability_mbb_per_game | the mean over positions of what a best response wins |
+| local_best_response_chips, local_best_response_mbb_per_game | the same of what local best response wins |
+| local_best_response_values_chips, from_round | [position] won per game by it; the first round it acts in |
+| is_expected, money_mbb_per_game, money_interval_mbb_per_game | whether it is expected; what was paid |
 | cross_validated | exploitability chosen on some flops and paid on others, beside the one from all |
 | interval_chips, interval_mbb_per_game | 95% interval, low and high end |
 | bounds_chips, bounds_mbb_per_game | low end of the estimate from below, high end of the one from above |

@@ -63,11 +63,14 @@ def reproduce_command(
     curves.write_csv(data, figure.axes.point)
     draw_picture(figure, curves, picture)
     found = compare(figure, curves)
+    rows = folder / f"{name}-rows.csv"
+    if curves.rows:
+        curves.write_rows(rows)
     if json:
         print_json(_as_json(name, figure, found, chosen, seed) | {"data": str(data), "picture": str(picture)})
         return
     _print_comparison(name, figure, found, chosen, seed)
-    print(f"data in {data}, picture in {picture}")
+    print(f"data in {data}{f' and {rows}' if curves.rows else ''}, picture in {picture}")
 
 
 def _reproduce_table(name: str, folder: Path, json: bool) -> None:

@@ -5,7 +5,7 @@ and what is expected of it.
 """
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +32,7 @@ class Curves:
         left_out: curves that could not be made here, and why; a sentence each.
         beside: [point] by name: columns of the data that are not drawn.
         notes: what else was seen; a line each.
+        rows: of a table that goes with the curves, a column for each name; written to a file of its own.
     """
 
     points: Sequence[float]
@@ -39,6 +40,7 @@ class Curves:
     left_out: tuple[str, ...] = ()
     beside: dict[str, Sequence[float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    rows: Sequence[Mapping[str, str | float]] = ()
 
     def first_at(self, curve: str, target: float) -> float | None:
         """Return the first measured point at which a curve is at most `target`."""
@@ -52,6 +54,13 @@ class Curves:
             columns = self.values | self.beside
             writer.writerow([point, *columns])
             writer.writerows(zip(self.points, *columns.values(), strict=True))
+
+    def write_rows(self, path: Path) -> None:
+        """Write the table that goes with the curves."""
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
 
 
 @dataclass(frozen=True)
@@ -98,8 +107,9 @@ class Axes(NamedTuple):
         point: of the horizontal axis, as the data's first column is named.
         points: the same in the plural.
         what: the name of the values.
-        is_logarithmic: whether the vertical axis is; the horizontal one always is.
+        is_logarithmic: whether the vertical axis is.
         expected: why claims are expected to hold.
+        is_over_logarithmic: whether the horizontal axis is logarithmic.
     """
 
     steps: str = "iterations"
@@ -108,6 +118,7 @@ class Axes(NamedTuple):
     what: str = "exploitability"
     is_logarithmic: bool = True
     expected: str = "as published"
+    is_over_logarithmic: bool = True
 
 
 ITERATIONS = Axes()
@@ -213,7 +224,15 @@ def draw_picture(figure: Figure, curves: Curves, path: Path) -> None:
     axes = figure.axes
     points = {curve: (curves.points, values) for curve, values in curves.values.items()}
     what = f"{axes.what} ({figure.unit})"
-    plot_curves(points, path, figure.title, what, axes.points, is_logarithmic=axes.is_logarithmic)
+    plot_curves(
+        points,
+        path,
+        figure.title,
+        what,
+        axes.points,
+        is_logarithmic=axes.is_logarithmic,
+        is_over_logarithmic=axes.is_over_logarithmic,
+    )
 
 
 def points_to_measure(iterations: int) -> list[int]:

@@ -14,6 +14,8 @@ FIGURES = {
     "cepheus-figure-1b": "cepheus_figure_1b",
     "cepheus-figure-2a": "cepheus_figure_2a",
     "cepheus-figure-2b": "cepheus_figure_2b",
+    "purification-leduc": "purification_leduc",
+    "purification-matrix": "purification_matrix",
     "sampled-exploitability": "sampled_exploitability",
     "sampled-exploitability-3-1": "sampled_exploitability_3_1",
     "thesis-figure-3.2": "thesis_figure_3_2",

@@ -35,6 +35,7 @@ def plot_curves(
     over: str = "iterations",
     *,
     is_logarithmic: bool = True,
+    is_over_logarithmic: bool = True,
 ) -> None:
     """Draw curves on logarithmic axes.
 
@@ -46,13 +47,14 @@ def plot_curves(
         over: the name of the horizontal axis.
         is_logarithmic: whether the vertical axis is, too; values of zero or less have no logarithm and are
             then left out.
+        is_over_logarithmic: whether the horizontal axis is.
     """
     verify_plots()
     from matplotlib.figure import Figure  # not pyplot, which would look for a screen
 
     figure = Figure(figsize=(7, 5), layout="constrained")
-    scale = "log" if is_logarithmic else "linear"
-    axes = figure.add_subplot(xscale="log", yscale=scale, xlabel=over, ylabel=what, title=title)
+    over_scale, scale = ("log" if chosen else "linear" for chosen in (is_over_logarithmic, is_logarithmic))
+    axes = figure.add_subplot(xscale=over_scale, yscale=scale, xlabel=over, ylabel=what, title=title)
     for name, (iterations, values) in curves.items():
         shown = [(x, y) for x, y in zip(iterations, values, strict=True) if y > 0 or not is_logarithmic]
         marker = "." if len(shown) < 100 else ""

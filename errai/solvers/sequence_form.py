@@ -19,7 +19,7 @@ With buckets for rows the programme is that of the abstract game. A bucket must 
 before (perfect recall), or it has no sequence; an abstraction that forgets is refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +117,7 @@ def solve_sequence_form(
         )
     verify_memory(num_payoffs * LISTED_BYTES, f"a list of {num_payoffs:,} payoffs")
     weights = _verify_initial(cells, initial)
-    form = _SequenceForm(tree, cells, layout, payoffs)
+    form = SequenceForm(tree, cells, layout, payoffs)
     form.verify_constant_sum()
     num_pairs = weight_of_pairs(cells, weights)
     if num_pairs <= 0:
@@ -156,7 +156,7 @@ def _verify_initial(
     return result[0], result[1]
 
 
-class _SequenceForm:
+class SequenceForm:
     """Sequences, constraints and payoffs of one game."""
 
     def __init__(self, tree: BettingTree, cells: Cells, layout: TableLayout | None, payoffs: Payoffs) -> None:
@@ -181,9 +181,11 @@ class _SequenceForm:
                 self.last_round[q, node] = tree.round[above]
 
     def num_boards(self) -> int:
+        """Return the boards of all rounds."""
         return int(self.cells.links.round_board[-1])
 
     def round_of(self, board: int) -> int:
+        """Return the round of a board."""
         return int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
 
     def slots(self, q: int, board: int, slot: int, cell: Ints) -> Ints:
@@ -299,18 +301,38 @@ class _SequenceForm:
     def probabilities(self, q: int, plan: Floats) -> Floats:
         """Turn a plan into the probability of each action."""
         table = np.zeros(self.layout.num_slots[q])
+        for played, shares in zip(self.decisions(q, plan[1:]), self.decisions(q, table), strict=True):
+            total = played.sum(axis=0)
+            is_reached = total > UNREACHED
+            shares[:] = np.where(is_reached, played / np.where(is_reached, total, 1), 1 / len(played))
+        return table
+
+    def decisions(self, q: int, table: Floats) -> Iterator[Floats]:
+        """Yield views of a player's table, one for each decision at each board: float64[actions, rows].
+
+        Boards whose rows are the same buckets have the same slots, which come once for each board.
+        """
         for board in range(self.num_boards()):
             r = self.round_of(board)
             for node in self._nodes(board, DECISION):
+                if self.tree.player[node] == q:
+                    slot, num_actions = int(self.walk.slot[node]), int(self.tree.num_children[node])
+                    yield self.layout.decision(table, q, board, r, slot, num_actions)
+
+    def plan(self, q: int, table: Floats) -> Floats:
+        """Turn probabilities of actions into a plan, the empty sequence first."""
+        plan = np.zeros(1 + self.layout.num_slots[q])
+        plan[0] = 1.0
+        for board in range(self.num_boards()):
+            lineage = self.lineage(q, board)
+            for node in self._nodes(board, DECISION):
                 if self.tree.player[node] != q:
                     continue
-                slot, num_actions = int(self.walk.slot[node]), int(self.tree.num_children[node])
-                played = self.layout.decision(plan[1:], q, board, r, slot, num_actions)
-                total = played.sum(axis=0)
-                is_reached = total > UNREACHED
-                shares = np.where(is_reached, played / np.where(is_reached, total, 1), 1 / num_actions)
-                self.layout.decision(table, q, board, r, slot, num_actions)[:] = shares
-        return table
+                before = plan[self.sequence(q, node, lineage)]
+                for action in range(int(self.tree.num_children[node])):
+                    slots = self.slots(q, board, int(self.walk.slot[node]) + action, lineage[-1][1])
+                    plan[1 + slots] = before * table[slots]
+        return plan
 
     def _nodes(self, board: int, kind: int) -> list[int]:
         begin, end = self.tree.round_begin[self.round_of(board) :][:2]

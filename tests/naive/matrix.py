@@ -135,3 +135,11 @@ class NaiveSpot:
                 chips *= int(np.sign(self.strengths[q][hand] - self.strengths[1 - q][j]))
             total += r * chips
         return total
+
+
+def played_in_full_game(payoffs, row, column):
+    """What the purified and the unpurified row strategy win against a column strategy; ties are shared."""
+    values = row_values(payoffs[: len(row)], column)
+    most = max(row)
+    best = [value for value, p in zip(values, row, strict=True) if p == most]
+    return sum(best) / len(best), sum(p * value for p, value in zip(row, values, strict=True))
