@@ -107,3 +107,44 @@ def count_beaten(
                 rivals -= holders[hand_cards[hand, k]]
             shares[hand] = (shares[hand] + up_to) / (2 * max(rivals, 1))
         begin = end
+
+
+@kernel()
+def compare_pair(
+    board_key,  # IN   int64      keys of the board's cards, without EMPTY_KEY
+    board_mask,  # IN   int64
+    deal_keys,  # IN   int64[D]   of the cards that may be dealt next
+    deal_masks,  # IN   int64[D]   none of them on the board or in either hand
+    runout_keys,  # IN   int64[R]   of every set of cards that may follow them
+    runout_masks,  # IN   int64[R]
+    pair_keys,  # IN   int64[2]   of the two hands
+    pair_masks,  # IN   int64[2]
+    hand_keys,  # IN   int64[H]   of all hands
+    hand_masks,  # IN   int64[H]
+    tables,  # IN   EvaluatorTables
+    strengths,  # OUT  float64[D, 2]  of each hand on the board as it then lies: as in `count_beaten`
+    edges,  # OUT  float64[D]     of the first hand over the second
+):
+    """Look at two hands after every deal of some."""
+    for d in range(deal_keys.shape[0]):
+        key = np.int64(EMPTY_KEY) + board_key + deal_keys[d]
+        mask = board_mask | deal_masks[d]
+        for p in range(2):
+            own = strength_of(key + pair_keys[p], mask | pair_masks[p], tables)
+            beaten, rivals = 0, 0
+            for h in range(hand_keys.shape[0]):
+                if hand_masks[h] & (mask | pair_masks[p]) == 0:
+                    other = strength_of(key + hand_keys[h], mask | hand_masks[h], tables)
+                    beaten += 2 * np.int64(own > other) + np.int64(own == other)
+                    rivals += 1
+            strengths[d, p] = beaten / (2.0 * max(rivals, 1))
+        seen = mask | pair_masks[0] | pair_masks[1]
+        won, count = 0, 0
+        for r in range(runout_keys.shape[0]):
+            if runout_masks[r] & seen == 0:
+                full, cards = key + runout_keys[r], mask | runout_masks[r]
+                first = strength_of(full + pair_keys[0], cards | pair_masks[0], tables)
+                second = strength_of(full + pair_keys[1], cards | pair_masks[1], tables)
+                won += np.int64(first > second) - np.int64(first < second)
+                count += 1
+        edges[d] = won / count

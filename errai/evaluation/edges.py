@@ -30,6 +30,7 @@ from errai.kernels import cache_root
 from errai.workers import start_workers
 
 Floats64 = npt.NDArray[np.float64]
+Cards = npt.NDArray[np.uint8]
 
 MOST_RUNOUTS = 200_000
 """More, for every hand of a log, would take days."""
@@ -114,6 +115,34 @@ class Edges:
             if len(self._shares) > EDGES_KEPT:
                 self._shares.popitem(last=False)
         return found
+
+    def of_pair(
+        self, pair: tuple[tuple[int, ...], tuple[int, ...]], board: tuple[int, ...], deals: Cards
+    ) -> tuple[Floats64, Floats64]:
+        """Return how two hands stand after each of some deals: strengths float64[D, 2], edges float64[D].
+
+        Args:
+            pair: hole cards of both.
+            board: the public cards before the deal.
+            deals: uint8[D, cards] public cards that come next, none of them seen before.
+        """
+        keys, masks = self._pack(np.array(pair, dtype=np.uint8))
+        board_keys, board_masks = self._pack(np.array([board], dtype=np.uint8).reshape(1, -1))
+        strengths, edges = np.empty((len(deals), 2)), np.empty(len(deals))
+        _edges.compare_pair(
+            board_keys[0],
+            board_masks[0],
+            *self._pack(deals),
+            *self._runouts_of(self._num_board_cards - len(board) - deals.shape[1]),
+            keys,
+            masks,
+            self._keys,
+            self._masks,
+            self._tables,
+            strengths,
+            edges,
+        )
+        return strengths, edges
 
     def _strengths(self, board: tuple[int, ...]) -> Floats64:
         if not board:
