@@ -3,6 +3,7 @@
 Estimators ask for the hands that the agent might have held, not only for the one that it held.
 """
 
+import threading
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ Floats64 = npt.NDArray[np.float64]
 Ints64 = npt.NDArray[np.int64]
 
 BOARDS_KEPT = 8
-"""A hand has one board a round; both strategies of an off-policy estimate ask for the same ones."""
+"""A hand has one board a round, seen from one position; both strategies of an off-policy estimate ask for the same ones."""
 
 
 class HandChances(Protocol):
@@ -40,8 +41,8 @@ class HandChances(Protocol):
         """
 
 
-class _Kept:
-    """The rows of the last few boards."""
+class _Kept(threading.local):
+    """The rows of the last few boards that a thread asked for."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, tuple[int, ...]], Ints64] = {}
