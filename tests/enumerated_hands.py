@@ -17,12 +17,13 @@ def enumerated_hands(rules: PokerRules, players: tuple[Strategy, Strategy]) -> I
     deals = list(permutations(rules.deck.cards, 2))
     for first, second in deals:
         start = HandState.start(rules).deal_hole([(first,), (second,)])
-        yield from _from(start, players, 1 / len(deals))
+        yield from finished_hands(start, players, 1 / len(deals))
 
 
-def _from(
+def finished_hands(
     state: HandState, players: tuple[Strategy, Strategy], chance: float
 ) -> Iterator[tuple[HandRecord, float]]:
+    """Yield each way in which a hand may go on to its end, with its probability."""
     if chance == 0:
         return
     if state.is_over:
@@ -33,8 +34,8 @@ def _from(
         left = [card for card in state.rules.deck.cards if card not in gone]
         boards = list(combinations(left, state.num_board_cards_due))
         for cards in boards:
-            yield from _from(state.deal_board(cards), players, chance / len(boards))
+            yield from finished_hands(state.deal_board(cards), players, chance / len(boards))
         return
     hand, board = format_cards(state.holes[state.player]), format_cards(state.board)
     for action, share in players[state.player].probabilities(state.betting.betting, hand, board).items():
-        yield from _from(state.act(action), players, chance * share)
+        yield from finished_hands(state.act(action), players, chance * share)

@@ -21,6 +21,7 @@ from errai.cli import (
     abstract_info,
     abstract_public,
     abstract_show,
+    analyse,
     cache,
     equity,
     exploit,
@@ -68,6 +69,7 @@ add_command("show", show.show_command, "errai show leduc cr --depth 2")
 add_command("solve", solve.solve_command, "errai solve leduc --until 1mbb --out runs/leduc")
 add_command("train", train.train_command, "errai train --preset leduc --out runs/leduc")
 add_command("exploit", exploit.exploit_command, "errai exploit always-call --game leduc")
+add_command("analyse", analyse.analyse_command, "errai analyse match.log --agent runs/leduc --plot match.png")
 add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
 add_command(
     "spot",

@@ -47,6 +47,8 @@ counts begin with `num_` or are plural; what does not apply is null.
 | runs | independent runs whose mean a curve is |
 | rows, row, form, percent_off | of a table made again: a number's name, its assumption, how far it is off |
 | below, above, holds, against | which curve ends below which; whom an abstraction was solved against |
+| player, played, partial, broken_lines, line, reason | of a log: who, as whom, and what was passed over |
+| estimates, estimator, mbb_per_game, deviation_mbb, unbiased | of a log: what each estimator says |
 | notes | what else was seen in a figure: lines of text |
 
 Whole numbers are exact at any size.

@@ -169,7 +169,8 @@ def _rows(tree: PublicTree, *, is_on_policy: bool, is_partial: bool) -> tuple[li
     money = MONEY if is_on_policy else BASIC
     names = [money, *([DIVAT] if tree.rules.is_limit else []), equity, EARLY_FOLDS, ALL_CARDS, f"AC+{equity}"]
     if is_partial:
-        return names, {money, EARLY_FOLDS}
+        # A fold pays every hand alike, so that on-policy All Cards does not need the hidden cards.
+        return names, {money, EARLY_FOLDS, *([ALL_CARDS] if is_on_policy else [])}
     names.append(f"AC+EF+{equity}")
     if is_on_policy:
         names.append(AIVAT)

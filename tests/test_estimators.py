@@ -1,0 +1,199 @@
+"""Estimators on Leduc, over every deal and action: their means are the exact values."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from enumerated_hands import enumerated_hands
+from naive import WITHOUT_JIT
+
+import errai
+from errai.errors import UsageError
+from errai.evaluation.divat import Divat
+from errai.evaluation.edges import Edges
+from errai.evaluation.estimators import (
+    Estimator,
+    Question,
+    aivat,
+    all_cards,
+    all_cards_early_folds,
+    basic,
+    early_folds,
+)
+from errai.evaluation.hand_chances import RuleChances, hand_chances
+from errai.evaluation.observed import ObservedHand
+from errai.evaluation.value_functions import BetCall, Enumerated
+from errai.strategy.information_sets import betting_strings
+from errai.strategy.simple import simple_strategy
+from errai.strategy.strategy import Strategy
+
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="thousands of hands")
+
+MAKERS: dict[str, Callable[..., Estimator]] = {
+    "basic": basic,
+    "early folds": early_folds,
+    "all cards": all_cards,
+    "both": all_cards_early_folds,
+}
+
+
+@cache
+def solved() -> Strategy:
+    return errai.solve("leduc", iterations=20).strategy
+
+
+@cache
+def uniform() -> Strategy:
+    return errai.uniform_strategy("leduc")
+
+
+@cache
+def rough() -> Strategy:
+    return errai.solve("leduc", iterations=2).strategy
+
+
+@cache
+def edges() -> Edges:
+    return Edges(uniform().game)
+
+
+@cache
+def guesses() -> Enumerated:
+    """A value function without any sense: a number drawn for each deal and node."""
+    draws, known = np.random.default_rng(5), {}
+
+    def guess(holes: tuple[tuple[int, ...], ...], board: tuple[int, ...], node: int) -> float:
+        return float(known.setdefault((holes, board, node), draws.normal()))
+
+    return Enumerated(edges(), guess)
+
+
+def means(
+    estimators: dict[str, Estimator],
+    position: int,
+    evaluated: Strategy,
+    played: Strategy,
+    opponent: Strategy,
+    *,
+    is_partial: bool = False,
+) -> dict[str, float]:
+    """The mean of each estimator over all hands, with their probabilities."""
+    players = (played, opponent) if position == 0 else (opponent, played)
+    one = hand_chances(evaluated)
+    other = one if played is evaluated else hand_chances(played)
+    totals = dict.fromkeys(estimators, 0.0)
+    for record, chance in enumerated_hands(evaluated.game, players):
+        seen = ObservedHand(evaluated.tree, edges(), record, position, is_partial=is_partial)
+        asked = Question(seen, one, other)
+        for name, estimate in estimators.items():
+            totals[name] += chance * estimate(asked)
+    return totals
+
+
+def all_estimators(tree: object) -> dict[str, Estimator]:
+    values = {"money": None, "bet-call": BetCall(tree), "divat": Divat(tree, edges()), "any": guesses()}  # type: ignore[arg-type]
+    return {f"{name}, {of}": make(value) for name, make in MAKERS.items() for of, value in values.items()}
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_on_policy_means_are_exact(position: int) -> None:
+    estimators = all_estimators(solved().tree)
+    estimators |= {"aivat, bet-call": aivat(BetCall(solved().tree)), "aivat, any": aivat(guesses())}
+    exact = errai.expected_value(solved(), uniform()).positions[position]
+    for name, mean in means(estimators, position, solved(), solved(), uniform()).items():
+        assert mean == pytest.approx(exact, abs=1e-9), name
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_off_policy_means_are_exact_where_everything_is_played(position: int) -> None:
+    exact = errai.expected_value(solved(), rough()).positions[position]
+    chosen = {
+        name: one for name, one in all_estimators(solved().tree).items() if "divat" not in name
+    }
+    for name, mean in means(chosen, position, solved(), uniform(), rough()).items():
+        assert mean == pytest.approx(exact, abs=1e-9), name
+
+
+def test_off_policy_without_support_is_biased() -> None:
+    """The proof needs every outcome to be played: always-call never shows what a fold would have lost."""
+    caller = simple_strategy("leduc", "always-call")
+    exact = errai.expected_value(solved(), uniform()).positions[0]
+    found = means({"basic": basic(), "both": all_cards_early_folds()}, 0, solved(), caller, uniform())
+    assert abs(found["basic"] - exact) > 0.1
+    assert abs(found["both"] - exact) > 0.01
+
+
+def test_partial_information() -> None:
+    """Money, early folds and, on-policy, all cards need no hidden card; bet-call DIVAT is biased."""
+    exact = errai.expected_value(solved(), uniform()).positions[1]
+    bet_call = BetCall(solved().tree)
+    chosen = {"money": basic(), "folds": early_folds(), "cards": all_cards(), "bet-call": basic(bet_call)}
+    found = means(chosen, 1, solved(), solved(), uniform(), is_partial=True)
+    for name in ("money", "folds", "cards"):
+        assert found[name] == pytest.approx(exact, abs=1e-9), name
+    assert abs(found["bet-call"] - exact) > 0.01
+    off = means({"folds": early_folds()}, 0, solved(), uniform(), rough(), is_partial=True)
+    assert off["folds"] == pytest.approx(errai.expected_value(solved(), rough()).positions[0], abs=1e-9)
+
+
+def test_perfect_values_leave_no_variance_but_the_opponents() -> None:
+    """With the exact value as its guess AIVAT's only luck is the opponent's: none against a pure strategy."""
+    caller, tree = simple_strategy("leduc", "always-call"), solved().tree
+    half = simple_strategy("leduc", "half")
+    known: dict[tuple[object, ...], float] = {}
+    texts = betting_strings(tree)
+
+    def exact(holes: tuple[tuple[int, ...], ...], board: tuple[int, ...], node: int) -> float:
+        key = (holes, board, node)
+        if key not in known:
+            known[key] = _value_from(texts[node], holes, board, (half, caller))
+        return known[key]
+
+    estimate, chances = aivat(Enumerated(edges(), exact)), hand_chances(half)
+    value = errai.expected_value(half, caller).positions[0]
+    for record, _ in list(enumerated_hands(tree.rules, (half, caller)))[::29]:
+        asked = Question(ObservedHand(tree, edges(), record, 0), chances, chances)
+        assert estimate(asked) == pytest.approx(value, abs=1e-9)
+
+
+def _value_from(
+    betting: str, holes: tuple[tuple[int, ...], ...], board: tuple[int, ...], players: tuple[Strategy, Strategy]
+) -> float:
+    from enumerated_hands import finished_hands
+
+    from errai.games.betting import replay
+    from errai.games.hand import HandState
+
+    start = HandState(replay(players[0].game, betting), holes, board)
+    return sum(chance * float(record.values[0]) for record, chance in finished_hands(start, players, 1.0))
+
+
+def test_a_reference_agent_is_asked_like_its_strategy() -> None:
+    tree = uniform().tree
+    rule, table = RuleChances(tree, "half"), hand_chances(simple_strategy("leduc", "half"))
+    for node in np.flatnonzero(tree.betting.kind == 0).tolist():
+        board = tree.rules.deck.parse("Qs") if tree.betting.round[node] else ()
+        assert rule.chances(node, board) == pytest.approx(table.chances(node, board))
+
+
+def test_what_cannot_have_been_played_is_named() -> None:
+    caller = hand_chances(simple_strategy("leduc", "always-call"))
+    record = next(r for r, _ in enumerated_hands(uniform().game, (uniform(), uniform())) if "r" in r.betting.betting)
+    position = 0 if record.betting.betting[0] == "r" else 1
+    seen = ObservedHand(uniform().tree, edges(), record, position)
+    for estimate in (basic(), all_cards()):
+        with pytest.raises(UsageError, match="hand 0 cannot have been played"):
+            estimate(Question(seen, hand_chances(uniform()), caller))
+    with pytest.raises(UsageError, match="AIVAT evaluates the strategy that played"):
+        aivat(BetCall(uniform().tree))(Question(seen, hand_chances(uniform()), caller))
+
+
+def test_divat_needs_a_limit() -> None:
+    tree = errai.uniform_strategy("kuhn").tree
+    assert Divat(tree, Edges(tree.rules)).tree is tree
+    from dataclasses import replace
+
+    rules = replace(tree.rules, raise_sizes=None, stacks=(3, 3))
+    with pytest.raises(UsageError, match="DIVAT is made for limit games"):
+        Divat(errai.uniform_strategy(rules).tree, Edges(rules))
