@@ -12,7 +12,9 @@ from errai.strategy.strategy import Strategy
 NAMES = ("first", "second")
 
 
-def enumerated_hands(rules: PokerRules, players: tuple[Strategy, Strategy]) -> Iterator[tuple[HandRecord, float]]:
+def enumerated_hands(
+    rules: PokerRules, players: tuple[Strategy, Strategy]
+) -> Iterator[tuple[HandRecord, float]]:
     """Yield each finished hand of a game with one hole card, and how likely the players reach it."""
     deals = list(permutations(rules.deck.cards, 2))
     for first, second in deals:

@@ -45,6 +45,10 @@ PARAMETERS = {
         *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--threads None"),
         *("--keep None", "--estimate False", JSON, SEED),
     ],
+    "analyse": [
+        *("log required", "--agent required", "--played None", "--name None", "--game None"),
+        *("--partial False", "--plot None", "--threads None", JSON, SEED),
+    ],
     "reproduce": [
         *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
     ],
@@ -95,6 +99,7 @@ NEEDED = {
     "show": ["leduc"],
     "solve": ["leduc"],
     "exploit": ["half"],
+    "analyse": ["x", "--agent", "half"],
     "reproduce": ["x"],
     "spot": ["--board", "QsJh2h", "--oop", "AA", "--ip", "KK", "--pot", "1"],
     "equity": ["AA", "KK"],

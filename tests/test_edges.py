@@ -34,7 +34,9 @@ def test_edges_of_holdem_are_equities(board: str) -> None:
     found = Edges(LIMIT).against(parse_cards("AsKs"), parse_cards(board))
     for hand in ("7h7d", "AhKd", "Qs2s"):
         exact = equity((hand, "AsKs"), board)
-        assert found[FULL_DECK.hand_index(parse_cards(hand))] == pytest.approx(exact.win - exact.lose, abs=1e-12)
+        assert found[FULL_DECK.hand_index(parse_cards(hand))] == pytest.approx(
+            exact.win - exact.lose, abs=1e-12
+        )
     assert found[FULL_DECK.hand_index(parse_cards("As2c"))] == 0
 
 
@@ -46,8 +48,14 @@ def test_strengths_as_naive() -> None:
         assert found[FULL_DECK.hand_index(cards)] == pytest.approx(naive_strength(LIMIT, cards, board))
     leduc = Edges(LEDUC)
     for own in leduc.hands.tolist():
-        expected = naive_strength(LEDUC, tuple(own), LEDUC.deck.parse("Qs")) if own[0] != LEDUC.deck.parse("Qs")[0] else 0
-        assert leduc.strengths(LEDUC.deck.parse("Qs"))[leduc.hands.tolist().index(own)] == pytest.approx(expected)
+        expected = (
+            naive_strength(LEDUC, tuple(own), LEDUC.deck.parse("Qs"))
+            if own[0] != LEDUC.deck.parse("Qs")[0]
+            else 0
+        )
+        assert leduc.strengths(LEDUC.deck.parse("Qs"))[leduc.hands.tolist().index(own)] == pytest.approx(
+            expected
+        )
 
 
 def test_two_hands_after_every_river() -> None:
@@ -111,7 +119,8 @@ def test_the_table_is_read_from_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_p
     write_array(tmp_path / module.TABLE_NAME, np.zeros(3), name="x", units="x")  # type: ignore[operator]
     (tmp_path / module.TABLE_NAME).write_bytes(b"damaged")  # type: ignore[operator]
     holdem_edges.cache_clear()
-    assert (holdem_edges() == 1).all() and len(made) == 2
+    assert (holdem_edges() == 1).all()
+    assert len(made) == 2
     holdem_edges.cache_clear()
 
 

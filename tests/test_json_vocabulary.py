@@ -45,6 +45,7 @@ COMMANDS = [
     ["exploit", "half", "--game", "leduc", "--flops", "4"],
     [*SPOT, "--iterations", "3"],
     ["equity", "AsAh", "KsKh", "--board", "2c7d9h4s3c"],
+    ["analyse", "match.log", "--agent", "half", "--game", "leduc"],
     ["reproduce", "cepheus-figure-1b", "--iterations", "2"],
     ["reproduce", "thesis-table-4.1"],
     ["abstract", "features", "leduc"],
@@ -64,6 +65,12 @@ game = {name = "leduc"}
 algorithm = {name = "cfr"}
 stop = {iterations = 3}
 evaluation = {agents = ["half"], flops = 2, exploitability = true}
+"""
+
+
+LOG = """STATE:0:cc/cc:Js|Ks/Qh:-1|1:A|B
+STATE:1:cc/crc:Ks|Qs/Jh:5|-5:B|A
+broken
 """
 
 
@@ -96,6 +103,7 @@ def test_keys_and_vocabulary_are_the_same(
     abstract(leduc, "IR-HS 2-4", tmp_path / "base")
     solve("leduc", iterations=2, out=tmp_path / "run")
     (tmp_path / "train.toml").write_text(TRAINING)
+    (tmp_path / "match.log").write_text(LOG)
     printed = set()
     for command in COMMANDS:
         status, out, error = run_errai(*command, "--json")

@@ -35,10 +35,10 @@ def analyse_command(
             help="Who played the logged hands, where it is not --agent (off-policy).",
         ),
     ] = None,
-    player: Annotated[
+    name: Annotated[
         str | None,
         typer.Option(
-            "--player", metavar="NAME", help="The player of the log who is analysed; else the first one."
+            "--name", metavar="NAME", help="The player of the log who is analysed; else the first one."
         ),
     ] = None,
     game: Annotated[
@@ -46,7 +46,9 @@ def analyse_command(
     ] = None,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Hide the opponent's cards in hands that ended in a fold, as in play."),
+        typer.Option(
+            "--partial", help="Hide the opponent's cards in hands that ended in a fold, as in play."
+        ),
     ] = False,
     plot: Plot = None,
     threads: Threads = None,
@@ -67,8 +69,8 @@ def analyse_command(
 
     evaluated, other = find_agents(agent, played, game)
     found = read_log(log, evaluated.tree.rules)
-    name = player or _first_player(found, log)
-    hands = found.of_player(name)
+    who = name or _first_player(found, log)
+    hands = found.of_player(who)
     with Progress("nothing was kept") as progress:
         for line in found.broken[:BROKEN_SHOWN]:
             progress.say(f"{log}: {line}")
@@ -83,8 +85,8 @@ def analyse_command(
             num_threads=threads,
             report=lambda done, total: progress.report(f"{log}: hands", done, total),
         )
-    who = agent if other is None else f"{agent} on hands of {played}"
-    title = f"{who} as {name} in {log}: {len(hands):,} hands"
+    strategy = agent if other is None else f"{agent} on hands of {played}"
+    title = f"{strategy} as {who} in {log}: {len(hands):,} hands"
     if plot is not None:
         plot_bankrolls(estimates, plot, title)
     if json:
@@ -94,7 +96,7 @@ def analyse_command(
                 "game": evaluated.tree.rules.name,
                 "agent": agent,
                 "played": played,
-                "player": name,
+                "player": who,
                 "partial": partial,
                 "seed": seed,
                 "num_hands": len(hands),
@@ -130,7 +132,9 @@ def _print(title: str, estimates: "list[Estimated]", plot: str | None) -> None:
     for one in estimates:
         low, high = one.interval_mbb_per_game
         name = one.name if one.is_unbiased else f"{one.name} *"
-        rows.append([name, f"{one.mbb_per_game:,.1f}", f"{low:,.1f}", f"{high:,.1f}", f"{one.deviation_mbb:,.0f}"])
+        rows.append(
+            [name, f"{one.mbb_per_game:,.1f}", f"{low:,.1f}", f"{high:,.1f}", f"{one.deviation_mbb:,.0f}"]
+        )
     print_table(title, ["mbb/g", "estimate", "from", "to (95%)", "std. dev."], rows)
     if not all(one.is_unbiased for one in estimates):
         print("  * may be biased: the opponent's cards are hidden in hands that ended in a fold")

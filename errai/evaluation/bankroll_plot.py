@@ -1,4 +1,4 @@
-"""Bankroll curves in the manner of THESIS chapter 8: what was won over a match, by the money and by others."""
+"""Bankroll curves in the manner of THESIS chapter 8: what was won over a match, by several estimators."""
 
 from collections.abc import Sequence
 from pathlib import Path

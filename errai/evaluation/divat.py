@@ -11,9 +11,9 @@ and folds otherwise. After the round half a bet is made and called in each round
 the mean over a loose, a moderate and a tight style, which smooths it, as the paper does.
 
 Deviations. The paper's strengths look ahead to the river; these do not. Its thresholds are not those of this
-file, which were chosen among a few by their variance. Neither makes a bias: only the variance depends on it. The mean over the next cards is exact where they
-can come in at most `MOST_DEALS` ways; else (the flop of hold'em) it is the mean over flops drawn by chance,
-which is an unbiased estimate, drawn anew for every hand.
+file, which were chosen among a few by their variance. Neither makes a bias: only the variance depends on it.
+The mean over the next cards is exact where they can come in at most `MOST_DEALS` ways; else (the flop of
+hold'em) it is the mean over flops drawn by chance, which is an unbiased estimate, drawn anew for every hand.
 """
 
 from functools import cached_property

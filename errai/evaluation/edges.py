@@ -103,9 +103,10 @@ class Edges:
         return self._masks[:, np.newaxis] & self._masks == 0
 
     def strengths(self, board: tuple[int, ...]) -> Floats64:
-        """Return the share of other hands that each hand beats on a board as it lies, ties as half: float64[H].
+        """Return the share of other hands that each hand beats on a board as it lies: float64[H].
 
-        Before the first public deal: the share of showdowns that it wins. 0 for hands that the board blocks.
+        Ties count as half. Before the first public deal: the share of showdowns that it wins. 0 for hands
+        that the board blocks.
         """
         key = tuple(sorted(board))
         found = self._shares.get(key)

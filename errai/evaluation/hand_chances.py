@@ -1,4 +1,4 @@
-"""What a strategy plays with every hand at once: the probabilities of all hands at a betting node and a board.
+"""What a strategy plays with every hand at once, at a betting node and a board.
 
 Estimators ask for the hands that the agent might have held, not only for the one that it held.
 """
@@ -23,7 +23,7 @@ Floats64 = npt.NDArray[np.float64]
 Ints64 = npt.NDArray[np.int64]
 
 BOARDS_KEPT = 8
-"""A hand has one board a round, seen from one position; both strategies of an off-policy estimate ask for the same ones."""
+"""A hand has one board a round, seen from one position; an off-policy estimate asks for each twice."""
 
 
 class HandChances(Protocol):

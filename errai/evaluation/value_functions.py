@@ -95,8 +95,11 @@ class Enumerated:
         """
         self._rules, self._hands = edges.rules, edges.hands
         self._guess = guess
+        self._mean_of_all: dict[tuple[int, int], float] = {}
 
-    def _value(self, position: int, own: tuple[int, ...], other: tuple[int, ...], board: tuple[int, ...], node: int) -> float:
+    def _value(
+        self, position: int, own: tuple[int, ...], other: tuple[int, ...], board: tuple[int, ...], node: int
+    ) -> float:
         holes = (own, other) if position == 0 else (other, own)
         return self._guess(holes, board, node) * (1 if position == 0 else -1)
 
@@ -113,13 +116,15 @@ class Enumerated:
         r, position = seen.round_of(node), seen.position
         all_holes = [tuple(hole) for hole in self._hands.tolist()]
         if r == 0:
-            values = [
-                self._value(position, own, other, (), node)
-                for own in all_holes
-                for other in all_holes
-                if not set(own) & set(other)
-            ]
-            return np.full(len(hands), np.mean(values))
+            if (node, position) not in self._mean_of_all:
+                values = [
+                    self._value(position, own, other, (), node)
+                    for own in all_holes
+                    for other in all_holes
+                    if not set(own) & set(other)
+                ]
+                self._mean_of_all[node, position] = float(np.mean(values))
+            return np.full(len(hands), self._mean_of_all[node, position])
         board, num_new = seen.board(r - 1), self._rules.num_board_cards[r]
         means = []
         for own in (all_holes[hand] for hand in hands):

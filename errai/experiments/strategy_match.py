@@ -8,6 +8,7 @@ import numpy.typing as npt
 from errai.evaluation.hand_chances import Ints64
 from errai.games.betting import BettingState
 from errai.games.dealer_cards import DealerCards
+from errai.games.deals import Deals
 from errai.games.hand import HandState
 from errai.games.match_state import HandRecord
 from errai.play.draws import Draws
@@ -15,7 +16,6 @@ from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.information_sets import action_names, normalised
 from errai.tree.betting_tree import CHANCE, DECISION
 from errai.tree.cells import cells_below
-from errai.games.deals import Deals
 
 
 class _Seat:
@@ -73,9 +73,7 @@ def play_hands(
     cards = DealerCards(rules, seed).deal(num_hands)
     seats = [_Seat(strategy, cards) for strategy in strategies]
     betting = tree.betting
-    actions = {
-        node: action_names(tree, node) for node in np.flatnonzero(betting.kind == DECISION).tolist()
-    }
+    actions = {node: action_names(tree, node) for node in np.flatnonzero(betting.kind == DECISION).tolist()}
     records = []
     hole = rules.num_hole_cards
     for number, dealt in enumerate(cards.tolist()):

@@ -2,11 +2,12 @@
 
 THESIS: Johanson, "Robust Strategies and Counter-Strategies: from Superhuman to Optimal Play" (2016), chapter
 7. Published is a million hands of S2298 against PsOpti4, with the cards of both. Those agents are not at
-hand: here two strategies of the preset `limit-quick`, trained from different seeds, play each other. On-policy
-the one that played is evaluated, off-policy the other one on the same hands. The curves are the standard
-deviation over the hands so far.
+hand: here two strategies of the preset `limit-quick`, trained from different seeds, play each other.
+On-policy the one that played is evaluated, off-policy the other one on the same hands. The curves are the
+standard deviation over the hands so far.
 """
 
+import itertools
 import tomllib
 from collections.abc import Sequence
 from typing import Any
@@ -110,7 +111,7 @@ def _notes(found: dict[str, list[Estimated]]) -> list[str]:
 
 def _chain(policy: str, order: Sequence[str]) -> tuple[tuple[str, str], ...]:
     names = [f"{policy}: {name}" for name in order]
-    return tuple(zip(names, names[1:], strict=False))
+    return tuple(itertools.pairwise(names))
 
 
 FIGURE = Figure(
@@ -118,7 +119,11 @@ FIGURE = Figure(
     "mbb",
     {QUICK: Size(4000), PAPER: Size(1_000_000)},
     draw,
-    claims=(*_chain(ON, ORDER), (f"{ON}: {AIVAT}", f"{ON}: {AC_EF_BET_CALL}"), *_chain(OFF, ORDER_OFF_POLICY)),
+    claims=(
+        *_chain(ON, ORDER),
+        (f"{ON}: {AIVAT}", f"{ON}: {AC_EF_BET_CALL}"),
+        *_chain(OFF, ORDER_OFF_POLICY),
+    ),
     ends=tuple((f"{ON}: {name}", float(value)) for name, value in PUBLISHED.items()),
     axes=Axes("hands", "hand", "hands", "standard deviation of a hand", True, "as expected"),
 )
