@@ -69,6 +69,19 @@ def test_json_holds_the_same_numbers_as_python(run_errai: RunErrai, log: Path) -
     assert told["player"] == "first"
 
 
+def test_from_python(log: Path) -> None:
+    half, uniform = simple_strategy("leduc", "half"), errai.uniform_strategy("leduc")
+    read = read_log(log, half.game)
+    found = errai.analyse_log(log, uniform, half, player="first")
+    direct = analyse(read.of_player("first"), hand_chances(uniform), hand_chances(half))
+    assert [one.mbb_per_game for one in found] == [one.mbb_per_game for one in direct]
+    assert errai.analyse_log(log, half)[0].mbb_per_game == errai.analyse_log(log, half, half)[0].mbb_per_game
+    with pytest.raises(UsageError, match="expected a strategy, not 'half'"):
+        errai.analyse_log(log, "half")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="has no hand of 'kuhn'"):
+        errai.analyse_log(log, errai.uniform_strategy("kuhn"))
+
+
 def test_rows_off_policy_and_partial(run_errai: RunErrai, log: Path) -> None:
     options = ["--agent", "always-call", "--played", "half", "--game", "leduc", "--json"]
     _, out, _ = run_errai("analyse", "match.log", *options)

@@ -41,7 +41,9 @@ MAKERS: dict[str, Callable[..., Estimator]] = {
 
 @cache
 def solved() -> Strategy:
-    return errai.solve("leduc", iterations=20).strategy
+    strategy = errai.solve("leduc", iterations=20).strategy
+    assert isinstance(strategy, Strategy)
+    return strategy
 
 
 @cache
@@ -51,7 +53,9 @@ def uniform() -> Strategy:
 
 @cache
 def rough() -> Strategy:
-    return errai.solve("leduc", iterations=2).strategy
+    strategy = errai.solve("leduc", iterations=2).strategy
+    assert isinstance(strategy, Strategy)
+    return strategy
 
 
 @cache
@@ -62,7 +66,8 @@ def edges() -> Edges:
 @cache
 def guesses() -> Enumerated:
     """A value function without any sense: a number drawn for each deal and node."""
-    draws, known = np.random.default_rng(5), {}
+    draws = np.random.default_rng(5)
+    known: dict[tuple[object, ...], float] = {}
 
     def guess(holes: tuple[tuple[int, ...], ...], board: tuple[int, ...], node: int) -> float:
         return float(known.setdefault((holes, board, node), draws.normal()))

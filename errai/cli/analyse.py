@@ -110,11 +110,11 @@ def analyse_command(
 
 
 def _first_player(found: "MatchLog", log: str) -> str:
-    """Return the first seat of the score, or the first name of the first hand."""
+    """Return who is analysed where nobody is named."""
     if not found.hands:
         reason = f", as {found.broken[0]}" if found.broken else ""
         raise UsageError(f"'{log}' has no hand of this game{reason}")
-    return found.scores[0].names[0] if found.scores else found.names[0]
+    return found.first_player
 
 
 def _as_json(one: "Estimated") -> dict[str, object]:
@@ -133,7 +133,7 @@ def _print(title: str, estimates: "list[Estimated]", plot: str | None) -> None:
         low, high = one.interval_mbb_per_game
         name = one.name if one.is_unbiased else f"{one.name} *"
         rows.append(
-            [name, f"{one.mbb_per_game:,.1f}", f"{low:,.1f}", f"{high:,.1f}", f"{one.deviation_mbb:,.0f}"]
+            [name, f"{one.mbb_per_game:,.1f}", f"{low:,.1f}", f"{high:,.1f}", f"{one.deviation_mbb:,.1f}"]
         )
     print_table(title, ["mbb/g", "estimate", "from", "to (95%)", "std. dev."], rows)
     if not all(one.is_unbiased for one in estimates):

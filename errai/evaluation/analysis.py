@@ -5,9 +5,11 @@ all rows are of the evaluated strategy. With partial information the opponent's 
 ended in a fold, as in THESIS table 7.3; the rows that then need not be unbiased say so.
 """
 
+import reprlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +27,14 @@ from errai.evaluation.estimators import (
     basic,
     early_folds,
 )
-from errai.evaluation.hand_chances import HandChances
+from errai.evaluation.hand_chances import HandChances, hand_chances
 from errai.evaluation.observed import ObservedHand
 from errai.evaluation.value_functions import BetCall
 from errai.games.match_state import HandRecord
+from errai.play.logs import read_log
 from errai.response.flop_sample import interval_around, mean_error
+from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.strategy import Strategy
 from errai.workers import Progress, start_workers
 
 Floats64 = npt.NDArray[np.float64]
@@ -142,6 +147,46 @@ def analyse(
         Estimated(name, row, tree.rules.big_blind, name in unbiased)
         for name, row in zip(names, values, strict=True)
     ]
+
+
+def analyse_log(
+    path: str | Path,
+    agent: Strategy | BucketStrategy,
+    played: Strategy | BucketStrategy | None = None,
+    *,
+    player: str | None = None,
+    is_partial: bool = False,
+    seed: int = 0,
+    num_threads: int | None = None,
+) -> list[Estimated]:
+    """Estimate what a strategy wins from a match's log, by every estimator that fits; see `errai analyse`.
+
+    Lines that cannot be read are passed over; `errai analyse` names them.
+
+    Args:
+        path: a log in the ACPC's format.
+        agent: the strategy whose winnings are asked for.
+        played: the one that played the logged hands, where it is not `agent` (off-policy).
+        player: whose hands; the first player of the log without it.
+        is_partial: whether the opponent's cards are hidden in hands that ended in a fold.
+        seed: of the flops that DIVAT draws.
+        num_threads: all cores without it; the result does not depend on it.
+    """
+    for strategy in (agent, *([played] if played is not None else [])):
+        if not isinstance(strategy, Strategy | BucketStrategy):
+            raise UsageError(f"expected a strategy, not {reprlib.repr(strategy)}")
+    log = read_log(path, agent.game)
+    if not log.hands:
+        raise UsageError(f"'{path}' has no hand of '{agent.game.name}'")
+    other = None if played is None or played is agent else hand_chances(played)
+    return analyse(
+        log.of_player(player or log.first_player),
+        hand_chances(agent),
+        other,
+        is_partial=is_partial,
+        seed=seed,
+        num_threads=num_threads,
+    )
 
 
 def _estimators(tree: PublicTree, edges: Edges, seed: int) -> dict[str, Estimator]:

@@ -100,7 +100,8 @@ class Edges:
     @cached_property
     def open_pairs(self) -> npt.NDArray[np.bool_]:
         """Which pairs of hands share no card: bool[H, H]."""
-        return self._masks[:, np.newaxis] & self._masks == 0
+        is_open: npt.NDArray[np.bool_] = self._masks[:, np.newaxis] & self._masks == 0
+        return is_open
 
     def strengths(self, board: tuple[int, ...]) -> Floats64:
         """Return the share of other hands that each hand beats on a board as it lies: float64[H].
@@ -147,7 +148,8 @@ class Edges:
 
     def _strengths(self, board: tuple[int, ...]) -> Floats64:
         if not board:
-            return (1 + (self.of_pairs * self.open_pairs).sum(axis=1) / self.open_pairs.sum(axis=1)) / 2
+            mean: Floats64 = (self.of_pairs * self.open_pairs).sum(axis=1) / self.open_pairs.sum(axis=1)
+            return (1 + mean) / 2
         key, mask = self._pack(np.array([board], dtype=np.uint8))
         found = np.empty(len(self.hands), dtype=np.int32)
         _evaluator.strengths_on_board(

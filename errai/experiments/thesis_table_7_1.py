@@ -74,7 +74,7 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
         OFF: analyse(hands, theirs, mine, seed=seed, report=lambda done, total: tell(OFF, done, total)),
     }
     points = [point for point in points_to_measure(num_hands) if point > 1]
-    values = {f"{policy}: {one.name}": _deviations(one, points) for policy in found for one in found[policy]}
+    values: dict[str, Sequence[float]] = {f"{policy}: {one.name}": _deviations(one, points) for policy in found for one in found[policy]}
     return Curves(points, values, notes=tuple(_notes(found)))
 
 

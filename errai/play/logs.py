@@ -56,6 +56,11 @@ class MatchLog:
         """The players, in the order in which they first appear."""
         return tuple(dict.fromkeys(name for hand in self.hands for name in hand.names))
 
+    @property
+    def first_player(self) -> str:
+        """The first seat of the score or, without one, the first name of the first hand."""
+        return self.scores[0].names[0] if self.scores else self.names[0]
+
     def of_player(self, name: str) -> list[tuple[HandRecord, int]]:
         """Return the hands of a player, each with the player's position."""
         if name not in self.names:
