@@ -12,7 +12,7 @@ from enumerated_hands import enumerated_hands
 import errai
 from errai.errors import UsageError
 from errai.evaluation.analysis import analyse
-from errai.evaluation.hand_chances import hand_chances
+from errai.evaluation.hand_chances import RuleChances, hand_chances
 from errai.play.logs import read_log
 from errai.strategy.simple import simple_strategy
 
@@ -55,7 +55,7 @@ def test_json_holds_the_same_numbers_as_python(run_errai: RunErrai, log: Path) -
     told = json.loads(out)
     half = simple_strategy("leduc", "half")
     read = read_log(log, half.game).of_player("first")
-    found = analyse(read, hand_chances(half), num_threads=1)
+    found = analyse(read, RuleChances(half.tree, "half"), num_threads=1)
     assert [one["mbb_per_game"] for one in told["estimates"]] == [one.mbb_per_game for one in found]
     money = np.array([float(hand.values[position]) for hand, position in read])
     assert found[0].mbb_per_game == money.mean() * 1000

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from functools import cache
+from itertools import permutations
 
 import numpy as np
 import pytest
 from enumerated_hands import enumerated_hands
 from naive import WITHOUT_JIT
+from naive.edges import naive_edge
 
 import errai
+from errai.engine.deals import CellDeals
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.evaluation._self_play import gather_values
 from errai.evaluation.divat import Divat
 from errai.evaluation.edges import Edges
 from errai.evaluation.estimators import (
@@ -24,10 +28,13 @@ from errai.evaluation.estimators import (
 )
 from errai.evaluation.hand_chances import RuleChances, hand_chances
 from errai.evaluation.observed import ObservedHand
+from errai.evaluation.self_play_values import SelfPlayValues, features_of
 from errai.evaluation.value_functions import BetCall, Enumerated
+from errai.games.match_state import HandRecord
 from errai.strategy.information_sets import betting_strings
 from errai.strategy.simple import simple_strategy
 from errai.strategy.strategy import Strategy
+from errai.tree.betting_tree import DECISION
 
 pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="thousands of hands")
 
@@ -75,6 +82,11 @@ def guesses() -> Enumerated:
     return Enumerated(edges(), guess)
 
 
+@cache
+def hands_of(first: Strategy, second: Strategy) -> list[tuple[HandRecord, float]]:
+    return list(enumerated_hands(first.game, (first, second)))
+
+
 def means(
     estimators: dict[str, Estimator],
     position: int,
@@ -89,7 +101,7 @@ def means(
     one = hand_chances(evaluated)
     other = one if played is evaluated else hand_chances(played)
     totals = dict.fromkeys(estimators, 0.0)
-    for record, chance in enumerated_hands(evaluated.game, players):
+    for record, chance in hands_of(*players):
         seen = ObservedHand(evaluated.tree, edges(), record, position, is_partial=is_partial)
         asked = Question(seen, one, other)
         for name, estimate in estimators.items():
@@ -118,8 +130,9 @@ def test_on_policy_means_are_exact() -> None:
     """Those of table 7.1, and AIVAT; in the other position, and with any values: below."""
     bet_call = BetCall(solved().tree)
     estimators = {name: make() for name, make in MAKERS.items()}
-    estimators |= {f"{name}, bet-call": make(bet_call) for name, make in MAKERS.items()}
+    estimators |= {"bet-call": basic(bet_call), "both, bet-call": all_cards_early_folds(bet_call)}
     estimators |= {"divat": basic(Divat(solved().tree, edges())), "aivat": aivat(bet_call)}
+    estimators["aivat, itself"] = aivat(SelfPlayValues(solved(), edges(), deals=300))
     verify_on_policy(estimators, 1)
 
 
@@ -135,7 +148,58 @@ def test_means_are_exact_with_any_values(position: int) -> None:
     estimators = all_estimators(solved().tree)
     verify_off_policy(estimators, position)
     aivats = {"aivat, bet-call": aivat(BetCall(solved().tree)), "aivat, any": aivat(guesses())}
+    aivats["aivat, itself"] = aivat(SelfPlayValues(solved(), edges(), deals=300))
     verify_on_policy(estimators | aivats, position)
+
+
+def test_values_of_self_play_over_all_deals() -> None:
+    """The normal equations of the constant feature are reach probabilities and values."""
+    tree, strategy = rough().tree, rough()
+    deals = np.array(list(permutations(tree.rules.deck.cards, 3)), dtype=np.uint8)
+    source = CellDeals(tree)
+    batch = source.batch(len(deals))
+    source.place(deals, batch)
+    features = np.stack([features_of(edges(), dealt) for dealt in deals.tolist()])
+    products, targets = np.zeros((tree.betting.num_nodes, 6, 6)), np.zeros((tree.betting.num_nodes, 6))
+    betting, walk, scratch = tree.betting, tree.walk, np.empty((3, tree.betting.num_nodes))
+    gather_values(
+        *(betting.kind, betting.player, betting.round, betting.first_child, walk.num_children, walk.slot),
+        *(walk.stake, batch.by_round(), batch.by_outcome(), *strategy.tables, features, 0.0),
+        *(scratch[0], scratch[1], scratch[2], products, targets),
+    )
+    texts, expected = betting_strings(tree), dict.fromkeys(betting_strings(tree), np.zeros(3))
+    for record, chance in enumerated_hands(tree.rules, (strategy, strategy)):
+        own, other = (tree.rules.deck.hand_index(hole) for hole in record.holes)
+        edge = edges().of_pairs[own, other]
+        value = float(record.values[0])
+        for end in range(len(record.betting.betting) + 1):
+            before = record.betting.betting[:end]
+            if "/" not in before:  # the edge of the first round
+                expected[before] = expected[before] + chance * np.array([1, value, edge * value])
+            elif before in expected:
+                expected[before] = expected[before] + chance * np.array([1, value, 0])
+    nodes = np.flatnonzero(betting.kind == DECISION).tolist()
+    for node in nodes:
+        reach, value, product = expected[texts[node]]
+        assert products[node, 0, 0] / len(deals) == pytest.approx(reach, abs=1e-12)
+        assert targets[node, 0] / len(deals) == pytest.approx(value, abs=1e-12)
+        if betting.round[node] == 0:
+            assert targets[node, 1] / len(deals) == pytest.approx(product, abs=1e-12)
+
+
+def test_features_of_a_deal() -> None:
+    """Edges of both rounds, and strengths on the board of the round before."""
+    rules = uniform().game
+    own, other, board = rules.deck.parse("KsJsJh")
+    found = features_of(edges(), [own, other, board])
+    strengths = edges().strengths(())
+    a, b = (strengths[rules.deck.hand_index((card,))] for card in (own, other))
+    before = naive_edge(rules, (own,), (other,), ())
+    assert found[0].tolist() == pytest.approx([1, before, a, b, before * a, before * b])
+    assert found[1].tolist() == pytest.approx([1, -1, a, b, -a, -b])
+    assert a == pytest.approx(
+        (1 + np.mean([naive_edge(rules, (own,), (c,), ()) for c in rules.deck.cards if c != own])) / 2
+    )
 
 
 def test_off_policy_without_support_is_biased() -> None:

@@ -83,7 +83,7 @@ def analyse_command(
             is_partial=partial,
             seed=seed,
             num_threads=threads,
-            report=lambda done, total: progress.report(f"{log}: hands", done, total),
+            report=lambda stage, done, total: progress.report(f"{log}: {stage}", done, total),
         )
     strategy = agent if other is None else f"{agent} on hands of {played}"
     title = f"{strategy} as {who} in {log}: {len(hands):,} hands"

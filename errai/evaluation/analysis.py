@@ -1,8 +1,10 @@
 """What a log says of an agent, by every estimator that fits: estimate, standard deviation, interval.
 
-The rows are those of THESIS table 7.1, with AIVAT below them. Off-policy, `Basic` is importance sampling and
-all rows are of the evaluated strategy. With partial information the opponent's cards are hidden in hands that
-ended in a fold, as in THESIS table 7.3; the rows that then need not be unbiased say so.
+The rows are those of THESIS table 7.1, with AIVAT below them, whose value function is what the strategy wins
+from itself (`self_play_values.py`) or, for a reference agent or a very large betting tree, `BetCall`.
+Off-policy, `Basic` is importance sampling and all rows are of the evaluated strategy. With partial
+information the opponent's cards are hidden in hands that ended in a fold, as in THESIS table 7.3; the rows
+that then need not be unbiased say so.
 """
 
 import reprlib
@@ -29,7 +31,8 @@ from errai.evaluation.estimators import (
 )
 from errai.evaluation.hand_chances import HandChances, hand_chances
 from errai.evaluation.observed import ObservedHand
-from errai.evaluation.value_functions import BetCall
+from errai.evaluation.self_play_values import MOST_NODES, SelfPlayValues
+from errai.evaluation.value_functions import BetCall, ValueFunction
 from errai.games.match_state import HandRecord
 from errai.play.logs import read_log
 from errai.response.flop_sample import interval_around, mean_error
@@ -97,7 +100,7 @@ def analyse(
     is_partial: bool = False,
     seed: int = 0,
     num_threads: int | None = None,
-    report: Callable[[int, int], None] | None = None,
+    report: Callable[[str, int, int], None] | None = None,
 ) -> list[Estimated]:
     """Estimate what a strategy wins, by every estimator that fits.
 
@@ -106,9 +109,9 @@ def analyse(
         evaluated: the strategy whose winnings are asked for, ready to be asked for all hands.
         played: the one that played; the evaluated one without it.
         is_partial: whether the opponent's cards are hidden in hands that ended in a fold.
-        seed: of the flops that DIVAT draws.
+        seed: of the flops that DIVAT draws, and of the deals that AIVAT's values are fitted to.
         num_threads: all cores without it; the result does not depend on it.
-        report: called with hands done and hands in all.
+        report: called with what is being done, steps done and steps in all.
     """
     if len(hands) < LEAST_HANDS:
         raise UsageError(f"{len(hands)} hands have no interval: expected at least {LEAST_HANDS}")
@@ -120,13 +123,22 @@ def analyse(
     first = Edges(tree.rules)
     if first.is_holdem:
         first.of_pairs  # noqa: B018 - made once, before the threads start
+    tell = report or (lambda stage, done, total: None)
     names, unbiased = _rows(tree, is_on_policy=played is None, is_partial=is_partial)
+    own_values: ValueFunction = BetCall(tree)
+    if AIVAT in names and evaluated.strategy is not None and tree.betting.num_nodes <= MOST_NODES:
+        own_values = SelfPlayValues(
+            evaluated.strategy,
+            first,
+            seed=seed,
+            report=lambda done, total: tell("deals against itself", done, total),
+        )
     local = threading.local()
 
     def work(begin: int, end: int) -> Floats64:
         if not hasattr(local, "edges"):
             local.edges = Edges(tree.rules)
-            estimators = _estimators(tree, local.edges, seed)
+            estimators = _estimators(tree, local.edges, own_values, seed)
             local.chosen = [estimators[name] for name in names]
         found = np.empty((len(names), end - begin))
         for place, (record, position) in enumerate(hands[begin:end]):
@@ -136,7 +148,7 @@ def analyse(
         return found
 
     parts = []
-    progress = Progress(report or (lambda done, total: None), len(hands))
+    progress = Progress(lambda done, total: tell("hands", done, total), len(hands))
     with start_workers(num_threads) as workers:
         for begin, end, part in workers.map(work, len(hands), HANDS_A_CHUNK, progress):
             parts.append(part)
@@ -169,7 +181,7 @@ def analyse_log(
         played: the one that played the logged hands, where it is not `agent` (off-policy).
         player: whose hands; the first player of the log without it.
         is_partial: whether the opponent's cards are hidden in hands that ended in a fold.
-        seed: of the flops that DIVAT draws.
+        seed: of the flops that DIVAT draws, and of the deals that AIVAT's values are fitted to.
         num_threads: all cores without it; the result does not depend on it.
     """
     for strategy in (agent, *([played] if played is not None else [])):
@@ -189,7 +201,7 @@ def analyse_log(
     )
 
 
-def _estimators(tree: PublicTree, edges: Edges, seed: int) -> dict[str, Estimator]:
+def _estimators(tree: PublicTree, edges: Edges, own_values: ValueFunction, seed: int) -> dict[str, Estimator]:
     """Return all estimators by name."""
     equity = BetCall(tree)
     name = BET_CALL if tree.rules.is_limit else EQUITY
@@ -201,7 +213,7 @@ def _estimators(tree: PublicTree, edges: Edges, seed: int) -> dict[str, Estimato
         name: basic(equity),
         f"AC+{name}": all_cards(equity),
         f"AC+EF+{name}": all_cards_early_folds(equity),
-        AIVAT: aivat(equity),
+        AIVAT: aivat(own_values),
     }
     if tree.rules.is_limit:
         found[DIVAT] = basic(Divat(tree, edges, seed))

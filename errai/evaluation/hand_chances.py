@@ -27,9 +27,15 @@ BOARDS_KEPT = 8
 
 
 class HandChances(Protocol):
-    """What is asked of a known strategy."""
+    """What is asked of a known strategy.
+
+    Attributes:
+        tree: the betting that it knows.
+        strategy: its tables; None where it has none.
+    """
 
     tree: PublicTree
+    strategy: Strategy | BucketStrategy | None
 
     def chances(self, node: int, board: tuple[int, ...]) -> Floats64:
         """Return the probability of each action with each hand: float64[A, H].
@@ -64,6 +70,7 @@ class BucketChances:
 
     def __init__(self, strategy: BucketStrategy) -> None:
         self.tree = strategy.tree
+        self.strategy: Strategy | BucketStrategy | None = strategy
         self._strategy = strategy
         self._kept = _Kept()
         self._first: Cells | None = None
@@ -101,6 +108,7 @@ class TableChances:
 
     def __init__(self, strategy: Strategy) -> None:
         self.tree = strategy.tree
+        self.strategy: Strategy | BucketStrategy | None = strategy
         self._strategy = strategy
         self._deals = Deals(strategy.game)
         self._kept = _Kept()
@@ -139,6 +147,7 @@ class RuleChances:
             name: such as `always-call`.
         """
         self.tree = tree
+        self.strategy: Strategy | BucketStrategy | None = None
         self._plays: tuple[RulePlay, RulePlay] = simple_plays(tree, name)
         self._before = np.cumsum(tree.walk.num_slots, axis=1) - tree.walk.num_slots
         self._num_hands = tree.rules.num_hands()

@@ -4,6 +4,8 @@ Any guess keeps an advantage-sum or AIVAT unbiased, as long as its mean over the
 exact, or an unbiased estimate of it; the better the guess, the less variance is left.
 
 - `BetCall`: one bet and a call in each round that is left, valued by all-in equity: bet-call DIVAT's.
+- `SelfPlayValues` (`self_play_values.py`): what the strategy wins from itself: AIVAT's.
+- `Divat` (`divat.py`): a round of sensible betting by the strength of both hands.
 - `Enumerated`: any function of one's own, whose means are taken over all deals: for small games.
 """
 

@@ -70,11 +70,21 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
     hands = [(record, record.names.index("own")) for record in records]
     mine, theirs = hand_chances(own), hand_chances(other)
     found = {
-        ON: analyse(hands, mine, seed=seed, report=lambda done, total: tell(ON, done, total)),
-        OFF: analyse(hands, theirs, mine, seed=seed, report=lambda done, total: tell(OFF, done, total)),
+        ON: analyse(
+            hands, mine, seed=seed, report=lambda stage, done, total: tell(f"{ON}: {stage}", done, total)
+        ),
+        OFF: analyse(
+            hands,
+            theirs,
+            mine,
+            seed=seed,
+            report=lambda stage, done, total: tell(f"{OFF}: {stage}", done, total),
+        ),
     }
     points = [point for point in points_to_measure(num_hands) if point > 1]
-    values: dict[str, Sequence[float]] = {f"{policy}: {one.name}": _deviations(one, points) for policy in found for one in found[policy]}
+    values: dict[str, Sequence[float]] = {
+        f"{policy}: {one.name}": _deviations(one, points) for policy in found for one in found[policy]
+    }
     return Curves(points, values, notes=tuple(_notes(found)))
 
 
