@@ -14,7 +14,7 @@ import errai
 from errai.engine.deals import CellDeals
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
-from errai.evaluation._self_play import gather_values
+from errai.evaluation._self_play_values import gather_values
 from errai.evaluation.divat import Divat
 from errai.evaluation.edges import Edges
 from errai.evaluation.estimators import (

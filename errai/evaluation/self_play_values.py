@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.engine.deals import BucketDeals, CellDeals
-from errai.evaluation import _self_play
+from errai.evaluation import _self_play_values
 from errai.evaluation.edges import Edges
 from errai.evaluation.observed import ObservedHand
 from errai.evaluation.value_functions import BetCall
@@ -92,9 +92,10 @@ class SelfPlayValues:
         assert seen.opponent is not None
         strengths = seen.edges.strengths(seen.board(max(seen.round_of(node) - 1, 0)))
         own, other = strengths[hands], float(strengths[self.tree.rules.deck.hand_index(seen.opponent)])
-        if seen.position == 0:
-            return _features(edge, own, other) @ self.weights[node]
-        return -(_features(-edge, other, own) @ self.weights[node])
+        sign = 1 if seen.position == 0 else -1
+        first, second = (own, other) if seen.position == 0 else (other, own)
+        value: Floats64 = sign * (_features(sign * edge, first, second) @ self.weights[node])
+        return value
 
     def _fitted(
         self,
@@ -125,7 +126,7 @@ class SelfPlayValues:
             batch = source.batch(number)
             source.place(cards, batch)
             features = np.stack([features_of(edges, dealt) for dealt in cards.tolist()])
-            _self_play.gather_values(
+            _self_play_values.gather_values(
                 betting.kind,
                 betting.player,
                 betting.round,

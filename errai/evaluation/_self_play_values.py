@@ -4,9 +4,7 @@ import numpy as np
 
 from errai.engine._deals import FIRST, FIRST_WINS, ROWS, STRIDE, TIMES
 from errai.kernels import kernel
-
-DECISION, CHANCE, FOLD = range(3)
-"""As in `BettingTree`."""
+from errai.tree.betting_tree import CHANCE, DECISION, FOLD
 
 
 @kernel()
