@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from errai.abstraction.own import abstraction_from_function as abstraction_from_function
     from errai.abstraction.public.abstract import abstract_public as abstract_public
     from errai.errors import UsageError as UsageError
+    from errai.evaluation.analysis import analyse_log as analyse_log
     from errai.evaluation.local_best_response import local_best_response as local_best_response
     from errai.games.catalogue import load_game as load_game
     from errai.games.payoffs import Payoffs as Payoffs
@@ -52,6 +53,7 @@ _HOMES = {
     "abstract_exploitability": "errai.response.abstract",
     "abstract_public": "errai.abstraction.public.abstract",
     "abstraction_from_function": "errai.abstraction.own",
+    "analyse_log": "errai.evaluation.analysis",
     "load_abstraction": "errai.abstraction.load",
     "load_agent": "errai.play.named",
     "load_bets": "errai.tree.menu_file",

@@ -57,6 +57,10 @@ PARAMETERS = {
         *("agent required", "--game None", "--hands None", "--bets 'fcpa'", "--from-round 1"),
         *("--run-outs 300", JSON, SEED),
     ],
+    "analyse": [
+        *("log required", "--agent required", "--played None", "--name None", "--game None"),
+        *("--partial False", "--plot None", "--threads None", JSON, SEED),
+    ],
     "reproduce": [
         *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
     ],
@@ -118,6 +122,7 @@ NEEDED = {
     "solve": ["leduc"],
     "exploit": ["half"],
     "lbr": ["half"],
+    "analyse": ["x", "--agent", "half"],
     "reproduce": ["x"],
     "spot": ["--board", "QsJh2h", "--oop", "AA", "--ip", "KK", "--pot", "1"],
     "equity": ["AA", "KK"],

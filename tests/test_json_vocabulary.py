@@ -54,6 +54,7 @@ COMMANDS = [
     ["exploit", "half", "--game", "leduc", "--flops", "4"],
     [*SPOT, "--iterations", "3"],
     ["equity", "AsAh", "KsKh", "--board", "2c7d9h4s3c"],
+    ["analyse", "match.log", "--agent", "half", "--game", "leduc"],
     ["reproduce", "cepheus-figure-1b", "--iterations", "2"],
     ["reproduce", "thesis-table-4.1"],
     ["abstract", "features", "leduc"],
@@ -74,6 +75,12 @@ game = {name = "leduc"}
 algorithm = {name = "cfr"}
 stop = {iterations = 3}
 evaluation = {agents = ["half"], flops = 2, exploitability = true}
+"""
+
+
+LOG = """STATE:0:cc/cc:Js|Ks/Qh:-1|1:A|B
+STATE:1:cc/crc:Ks|Qs/Jh:5|-5:B|A
+broken
 """
 
 
@@ -106,6 +113,7 @@ def test_keys_and_vocabulary_are_the_same(
     abstract(leduc, "IR-HS 2-4", tmp_path / "base")
     solve("leduc", iterations=2, out=tmp_path / "run")
     (tmp_path / "train.toml").write_text(TRAINING)
+    (tmp_path / "match.log").write_text(LOG)
     printed = set()
     checker = Checker(GAMES["leduc.limit.2p.game"], hands=3)
     table = ["127.0.0.1", str(checker.listen()), "--game", str(GAME_FILES / "leduc.limit.2p.game")]

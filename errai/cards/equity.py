@@ -67,7 +67,7 @@ class Equity:
 
 
 @lru_cache(maxsize=1)
-def _suit_permutations() -> tuple[tuple[tuple[int, ...], ...], Int64s]:
+def suit_permutations() -> tuple[tuple[tuple[int, ...], ...], Int64s]:
     """Return the 24 suit permutations, and int64[24, 1326]: the number of each hand's image."""
     suit_images = tuple(permutations(range(NUM_SUITS)))
     hands = FULL_DECK.hands(2).astype(np.int64)
@@ -136,7 +136,7 @@ def _weigh_pairs(first: Weights, second: Weights) -> tuple[Weights, Weights, flo
 
 def _board_symmetries(board: tuple[int, ...]) -> list[int]:
     """Return which of the 24 suit permutations map the board to itself."""
-    suit_images, _ = _suit_permutations()
+    suit_images, _ = suit_permutations()
     return [
         g
         for g, images in enumerate(suit_images)
@@ -146,13 +146,13 @@ def _board_symmetries(board: tuple[int, ...]) -> list[int]:
 
 def _symmetries(weights: Weights, among: list[int]) -> list[int]:
     """Return which of some suit permutations map every hand to one of equal weight."""
-    _, hand_images = _suit_permutations()
+    _, hand_images = suit_permutations()
     return [g for g in among if np.array_equal(weights[hand_images[g]], weights)]
 
 
 def _one_of_each_coset(group: list[int], whole: list[int]) -> list[int]:
     """Return permutations of `whole` that change in different ways what `group` does not change."""
-    suit_images, _ = _suit_permutations()
+    suit_images, _ = suit_permutations()
     chosen: list[int] = []
     covered: set[tuple[int, ...]] = set()
     for g in whole:
@@ -169,7 +169,7 @@ def _merge_suits(first: Weights, second: Weights, board: tuple[int, ...]) -> tup
         the group under which boards are merged; float64[2, C, 1326], pairs of ranges, one or more, that
         the group at most shuffles; and how many times the wanted sums their boards' sums are.
     """
-    _, hand_images = _suit_permutations()
+    _, hand_images = suit_permutations()
     whole = _board_symmetries(board)
     group, group_of_second = _symmetries(first, whole), _symmetries(second, whole)
     if len(group) >= len(group_of_second):
@@ -211,7 +211,7 @@ def equity(hands_or_ranges: Sequence[str | npt.ArrayLike], board: str = "") -> E
     group, ranges, multiple = _merge_suits(first, second, cards)
 
     tables = evaluator_tables()
-    suit_images, _ = _suit_permutations()
+    suit_images, _ = suit_permutations()
     shifts = np.array([suit_images[g] for g in group], dtype=np.int64) * _evaluator.LANE_BITS
     hands = np.flatnonzero(ranges.any(axis=(0, 1)))
     keys, masks = _hand_states()

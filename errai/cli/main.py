@@ -22,6 +22,7 @@ from errai.cli import (
     abstract_public,
     abstract_show,
     acpc,
+    analyse,
     cache,
     dealer,
     equity,
@@ -76,6 +77,7 @@ add_command("exploit", exploit.exploit_command, "errai exploit always-call --gam
 add_command("export", export.export_command, "errai export runs/leduc leduc.play --bits 8")
 add_command("match", match.match_command, "errai match half random --game leduc --duplicate")
 add_command("lbr", lbr.lbr_command, "errai lbr half --game leduc")
+add_command("analyse", analyse.analyse_command, "errai analyse match.log --agent runs/leduc --plot match.png")
 add_command("reproduce", reproduce.reproduce_command, "errai reproduce cepheus-figure-2a --out figures")
 add_command(
     "spot",

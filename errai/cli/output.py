@@ -60,6 +60,8 @@ counts begin with `num_` or are plural; what does not apply is null.
 | answer_seconds, longest_answer_seconds | of a seat: all answers together; the longest |
 | total_chips, unfinished | won over a match; the hand in which it broke off |
 | num_decisions, decision_seconds_99_percent, longest_decision_seconds | of an agent: how many; how long |
+| player, played, partial, broken_lines, line, reason | of a log: who, as whom, and what was passed over |
+| estimates, estimator, mbb_per_game, deviation_mbb, unbiased | of a log: what each estimator says |
 | notes | what else was seen in a figure: lines of text |
 
 Whole numbers are exact at any size.
