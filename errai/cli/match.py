@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errai.cli.options import Json, given_command, whole_option
+from errai.cli.options import SEED, Json, given_command, whole_option
 from errai.cli.output import format_seconds, print_json, print_table
 from errai.cli.progress import Progress
 from errai.errors import UsageError
@@ -83,7 +83,7 @@ def match_command(
         ),
     ] = None,
     json: Json = False,
-    seed: Annotated[int, whole_option("--seed", "Seed of cards and of all draws.", 0, MAX_SEED)] = 0,
+    seed: Annotated[int, whole_option("--seed", SEED.help, 0, MAX_SEED)] = 0,
 ) -> None:
     """Play agents against each other: what the first wins, in mbb/g with a 95% interval."""
     given = agents or []
