@@ -17,9 +17,10 @@ WITHOUT_JIT := tests/test_board_sums.py tests/test_boards.py tests/test_bucket_r
   tests/test_features_small_deck.py tests/test_hands.py tests/test_isomorphism.py tests/test_kmeans.py \
   tests/test_kmeans_limits.py tests/test_paths.py tests/test_potential_aware.py \
   tests/test_public_abstraction.py tests/test_public_clusters.py tests/test_quantised.py tests/test_sampling.py \
-  tests/test_shards.py tests/test_subgame_layout.py tests/test_table_match.py tests/test_terminal.py \
-  tests/test_traversal.py \
-  tests/test_streams.py tests/test_update_rules.py
+  tests/test_shards.py tests/test_streams.py tests/test_subgame_layout.py tests/test_table_match.py \
+  tests/test_terminal.py tests/test_traversal.py tests/test_update_rules.py \
+  tests/test_purification.py::test_ties_are_shared tests/test_purification.py::test_abstract_strategies_as_naive \
+  tests/test_local_best_response.py::test_equities_of_small_games_as_naive
 
 .PHONY: demo test test-all prove bench docs docs-update clean
 
