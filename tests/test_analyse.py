@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from enumerated_hands import enumerated_hands
+from naive import WITHOUT_JIT
 
 import errai
 from errai.errors import UsageError
@@ -15,6 +16,8 @@ from errai.evaluation.analysis import analyse
 from errai.evaluation.hand_chances import RuleChances, hand_chances
 from errai.play.logs import read_log
 from errai.strategy.simple import simple_strategy
+
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="thousands of deals")
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
@@ -134,6 +137,19 @@ def test_no_limit_has_equity_in_place_of_bets(tmp_path: Path) -> None:
     assert [one.name for one in found] == [
         *("Money", "Equity", "Early Folds", "All Cards", "AC+Equity", "AC+EF+Equity", "AIVAT")
     ]
+
+
+def test_strategies_that_do_not_fit_each_other() -> None:
+    """Their nodes would be others, and the numbers wrong."""
+    from dataclasses import replace
+
+    rules = replace(errai.uniform_strategy("kuhn").game, raise_sizes=None, stacks=(9, 9))
+    every, some = errai.uniform_strategy(rules), errai.uniform_strategy(rules, errai.load_bets("1p"))
+    hands = [(record, 0) for record, _ in enumerated_hands(rules, (some, some))]
+    with pytest.raises(UsageError, match="other bet sizes"):
+        analyse(hands, hand_chances(some), hand_chances(every))
+    with pytest.raises(UsageError, match="cannot be evaluated on hands of 'leduc'"):
+        analyse(hands, hand_chances(some), hand_chances(errai.uniform_strategy("leduc")))
 
 
 def test_too_few_hands() -> None:

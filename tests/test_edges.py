@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from naive import WITHOUT_JIT
 from naive.edges import naive_edge, naive_strength
 
 from errai.array_file import write_array
@@ -29,6 +30,7 @@ def test_every_edge_of_leduc() -> None:
                 assert found[hand] == pytest.approx(expected, abs=1e-15)
 
 
+@pytest.mark.skipif(WITHOUT_JIT, reason="a million hands")
 @pytest.mark.parametrize("board", ["QcJh3d", "QcJh3d4d", "QcJh3d4dJd"])
 def test_edges_of_holdem_are_equities(board: str) -> None:
     found = Edges(LIMIT).against(parse_cards("AsKs"), parse_cards(board))
@@ -71,6 +73,7 @@ def test_two_hands_after_every_river() -> None:
         assert found[place] == naive_edge(LIMIT, own, other, full)
 
 
+@pytest.mark.skipif(WITHOUT_JIT, reason="millions of pairs of hands")
 def test_the_sum_over_boards_is_symmetrised(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few canonical boards must give what all their images under the renaming of suits give."""
     chosen = np.array([0, 7000, 60000, 134458])

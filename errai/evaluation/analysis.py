@@ -120,10 +120,15 @@ def analyse(
         raise UsageError(
             f"a strategy of '{tree.rules.name}' cannot be evaluated on hands of '{played.tree.rules.name}'"
         )
+    if played is not None and not np.array_equal(played.tree.betting.action, tree.betting.action):
+        raise UsageError(
+            "the strategy that played has other bet sizes than the evaluated one: expected the same"
+        )
     first = Edges(tree.rules)
-    if first.is_holdem:
-        first.of_pairs  # noqa: B018 - made once, before the threads start
     tell = report or (lambda stage, done, total: None)
+    if first.is_holdem:
+        tell("table of all pairs of hands, made once", 0, 1)
+        first.of_pairs  # noqa: B018 - before the threads start
     names, unbiased = _rows(tree, is_on_policy=played is None, is_partial=is_partial)
     own_values: ValueFunction = BetCall(tree)
     if AIVAT in names and evaluated.strategy is not None and tree.betting.num_nodes <= MOST_NODES:
