@@ -219,6 +219,8 @@ BAD = [
         ["exploit", "run", "--game", "leduc"],
         "--game and --bets need a simple agent, and 'run' is a file or folder.",
     ),
+    (["lbr", "nobody", "--game", "leduc"], "unknown agent 'nobody'"),
+    (["lbr", "half", "--game", "leduc", "--bets", "x"], "unknown bet set 'x': expected fc, fcpa, 56bets."),
     (["analyse", "none.log", "--agent", "half", "--game", "leduc"], "'none.log'"),
     (["analyse", "none.log", "--agent", "half"], "--game must say which"),
     (

@@ -27,7 +27,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | pot_chips, expected_values_chips | of a spot; [position], summing to the pot, or of its hands: [hand] |
 | measurements, iteration | along the way: iteration, seconds and exploitability |
 | agents, agent, expected_mbb_per_game | who played; of a training: simple agents; what is won on average |
-| mbb_per_game, total_chips, duplicate | of a match: what the first agent won; if deals were played twice |
+| mbb_per_game, total_chips, duplicate | won in a match, on average or in all; if deals were played twice |
 | standard_deviation_mbb, hand_standard_deviation_mbb | of a deal's mean over its hands; of a hand |
 | illegal_actions, failure | of a match: [agent] how many; what ended it early |
 | matches, left_out, logs, results | of a crosstable; files not played, and why; files written by a match |
@@ -58,10 +58,10 @@ counts begin with `num_` or are plural; what does not apply is null.
 | names, num_played, totals_chips, warnings | of a match: players; hands; net; illegal actions, mended |
 | verdict, told, statuses | how it ended; in words; with what status started programs left |
 | answer_seconds, longest_answer_seconds | of a seat: all answers together; the longest |
-| total_chips, unfinished | won over a match; the hand in which it broke off |
+| unfinished | of a match: the hand in which it broke off |
 | num_decisions, decision_seconds_99_percent, longest_decision_seconds | of an agent: how many; how long |
 | player, played, partial, broken_lines, line, reason | of a log: who, as whom, and what was passed over |
-| estimates, estimator, mbb_per_game, deviation_mbb, unbiased | of a log: what each estimator says |
+| estimates, estimator, deviation_mbb, unbiased | of a log: what each estimator says |
 | notes | what else was seen in a figure: lines of text |
 
 Whole numbers are exact at any size.

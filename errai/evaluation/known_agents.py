@@ -7,7 +7,11 @@ from errai.errors import UsageError
 from errai.evaluation.hand_chances import HandChances, RuleChances, hand_chances
 from errai.games.catalogue import load_card_game
 from errai.runs.folder import load_strategy
+from errai.strategy.bucketed import BucketStrategy
+from errai.strategy.postprocessing import NO_TREATMENT, Treatment, split_options
 from errai.strategy.simple import SIMPLE_RULES
+from errai.strategy.strategy import Strategy
+from errai.strategy.treated import treated
 
 
 def find_agents(
@@ -16,12 +20,13 @@ def find_agents(
     """Return the strategy that is evaluated and the one that played, None where they are the same.
 
     Args:
-        evaluated: a saved strategy or run, or a reference agent's name.
+        evaluated: a saved strategy or run, with a treatment behind a colon where it has one, or a reference
+            agent's name.
         played: the same; the evaluated one without it.
         game: where both are reference agents.
     """
     names = [evaluated, *([played] if played is not None and played != evaluated else [])]
-    saved = {name: hand_chances(load_strategy(_verified(name))) for name in names if name not in SIMPLE_RULES}
+    saved = {name: hand_chances(_saved(name)) for name in names if name not in SIMPLE_RULES}
     if saved and game is not None:
         raise UsageError(f"--game needs simple agents alone, and '{next(iter(saved))}' is a file or folder")
     if not saved and game is None:
@@ -31,10 +36,15 @@ def find_agents(
     return found[0], found[1] if len(found) > 1 else None
 
 
-def _verified(name: str) -> str:
-    if not Path(name).exists():
+def _saved(name: str) -> Strategy | BucketStrategy:
+    """Return a saved strategy, treated as what stands behind its colon says."""
+    path, options = split_options(name)
+    if not Path(path).exists():
         raise UsageError(
             f"expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
             f"'{name}' is neither"
         )
-    return name
+    if len(options) > 1:
+        raise UsageError(f"'{options[0]}' and '{options[1]}' are two treatments: expected at most one")
+    treatment = Treatment.parse(options[0]) if options else NO_TREATMENT
+    return treated(load_strategy(path), treatment)
