@@ -98,3 +98,13 @@ def test_agents_by_name_resolve(blueprint, tmp_path):
         load_agent(f"{tmp_path}/leduc.strategy:resolve=2:resolve=2@20", "leduc")
     with pytest.raises(UsageError, match="has 2 rounds: resolve must name one after the first, not round 3"):
         load_agent(f"{tmp_path}/leduc.strategy:resolve=turn", "leduc")
+
+
+def test_too_little_time_leaves_the_strategy_as_it_is():
+    uniform = errai.uniform_strategy("leduc")
+    good = errai.solve("leduc", iterations=500).strategy
+    state = state_of("leduc", 0, "cc/", "Ks", "Qh")
+    hurried = ResolvingAgent(good, Resolving(1, seconds=1e-9))
+    # One iteration plays every action alike, which gives away more than a good strategy does.
+    assert hurried.probabilities(state) == pytest.approx(good.probabilities("cc/", "K", "Q"))
+    assert hurried.probabilities(state) != pytest.approx(uniform.probabilities("cc/", "K", "Q"))

@@ -2,11 +2,12 @@
 
 At its first decision of that round it takes the ranges that the strategy implies, offers the opponent
 what the strategy gave away (`errai.solvers.resolving`), solves to the end of the game within its limit, and
-plays the result for the rest of the hand. A bet that the strategy does not know leads, as for any
-blueprint, to the sub-game that it was taken for.
+plays the result for the rest of the hand; where the time was too short, the strategy itself. A bet that the
+strategy does not know leads, as for any blueprint, to the sub-game that it was taken for.
 """
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,8 @@ from errai.games.deals import Deals
 from errai.games.match_state import MatchState
 from errai.games.rules import PokerRules
 from errai.play.blueprint_agent import BlueprintAgent
-from errai.solvers.resolving import Place, ResolvedSubgame
+from errai.solvers.resolving import DTYPE, Place, ResolvedSubgame
+from errai.solvers.solve import warm_up_walks
 from errai.strategy.information_sets import normalised
 from errai.strategy.postprocessing import NO_TREATMENT, Treatment
 from errai.strategy.translation import DEFAULT_TRANSLATION
@@ -25,6 +27,10 @@ from errai.tree.subgame import boards_below
 
 STREET_ROUNDS = {"flop": 1, "turn": 2, "river": 3}
 DEFAULT_SECONDS = 1.0
+MOST_GIVEN_AWAY = 0.05
+"""In big blinds a hand: where some hand of the opponent gains more by playing on than what the strategy gave
+it, there was too little time, and the strategy itself is played."""
+
 _TEXT = re.compile(
     r"(?P<round>[a-z]+|[1-9])(@(?P<seconds>[0-9]+(\.[0-9]+)?)s|@(?P<iterations>[1-9][0-9]{0,8}))?"
 )
@@ -92,9 +98,14 @@ class ResolvingAgent(BlueprintAgent):
         if not hasattr(self.strategy, "plays"):
             raise UsageError(f"'{name}' cannot be solved further: expected a saved strategy or run")
         self.resolving = resolving
+        warm_up_walks(DTYPE.name)
         self._deals = Deals(self.game)
+        self._deals.boards.cards(
+            self._deals.board_round(self.game.num_rounds - 1)
+        )  # made once, before any clock
         self._known: tuple[object, ...] = ()
         self._subgame: ResolvedSubgame | None = None
+        self._is_safe = False
 
     def chances(self, node: int, state: MatchState) -> list[float]:
         """Return what the solved sub-game plays; before the chosen round, what the strategy does."""
@@ -102,6 +113,8 @@ class ResolvingAgent(BlueprintAgent):
         if state.betting.round < first or self.blueprint.betting.round[node] < first:
             return super().chances(node, state)
         subgame = self._solved(node, state)
+        if not self._is_safe:
+            return super().chances(node, state)
         hole = state.holes[state.position]
         assert hole is not None, "every seat sees its own cards"
         r = int(self.blueprint.betting.round[node])
@@ -127,6 +140,7 @@ class ResolvingAgent(BlueprintAgent):
         board = self._deals.boards.canonicalise(cards, self._deals.board_round(first)).board_index
         known = (state.hand_number, state.position, entry, int(board))
         if self._subgame is None or known != self._known:
+            begin = time.perf_counter()
             self.close()
             number = int(np.searchsorted(betting.entry_nodes[first], entry))
             place = Place(first, number, int(board))
@@ -136,7 +150,8 @@ class ResolvingAgent(BlueprintAgent):
             if self.resolving.iterations is not None:
                 self._subgame.run(self.resolving.iterations)
             else:
-                self._subgame.run_for(self.resolving.seconds)
+                self._subgame.run_for(self.resolving.seconds - (time.perf_counter() - begin))
+            self._is_safe = self._subgame.margins().min() >= -MOST_GIVEN_AWAY * self.game.big_blind
             self._known = known
         return self._subgame
 

@@ -18,7 +18,6 @@ counts iterations linearly.
 """
 
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -58,7 +57,7 @@ RULE = "cfr+"
 DTYPE = np.dtype(np.float64)
 BYTES_A_SLOT = 2 * DTYPE.itemsize
 ITERATIONS_BETWEEN_LOOKS = 8
-"""How often the clock is looked at."""
+"""How often the clock is looked at, at least."""
 
 Values = npt.NDArray[np.float64]
 
@@ -104,6 +103,7 @@ class ResolvedSubgame:
             place: the sub-game.
             player: the position that is to play what is found.
         """
+        warm_up_walks(DTYPE.name)  # compiling is no part of solving
         verify_place(whole, deals, place)
         self.place, self.player = place, player
         self.blocks = Cut(whole.betting, deals, place.round).blocks(place.entry)
@@ -137,7 +137,6 @@ class ResolvedSubgame:
 
     def run(self, iterations: int) -> None:
         """Do more iterations."""
-        warm_up_walks(DTYPE.name)
         rule, opponent = find_rule(RULE), 1 - self.player
         tables = self.tree.layout.tables(self._regrets, self._regrets, self._averages)
         entering = self._walk.root.initial[opponent]
@@ -152,15 +151,14 @@ class ResolvedSubgame:
             np.maximum(self._choice, 0, out=self._choice)
         self.iteration += iterations
 
-    def run_for(self, seconds: float, stop: Callable[[], bool] | None = None) -> None:
-        """Do iterations until the time is up; at least one."""
-        end = time.perf_counter() + seconds
-        while True:
-            began = time.perf_counter()
-            self.run(ITERATIONS_BETWEEN_LOOKS if self.iteration else 1)
-            now = time.perf_counter()
-            if now + (now - began) > end or (stop is not None and stop()):
-                return
+    def run_for(self, seconds: float) -> None:
+        """Do iterations as long as the next ones will end in time; at least one."""
+        begin = time.perf_counter()
+        done, spent = 0, 0.0
+        while not done or spent + spent / done * min(done, ITERATIONS_BETWEEN_LOOKS) <= seconds:
+            some = max(1, min(done, ITERATIONS_BETWEEN_LOOKS))
+            self.run(some)
+            done, spent = done + some, time.perf_counter() - begin
 
     def _chance_to_play_on(self) -> Values:
         total = self._choice.sum(axis=0)
