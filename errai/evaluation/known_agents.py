@@ -1,14 +1,12 @@
 """The agents of an analysis by name: saved strategies, and the reference agents in any game."""
 
-from pathlib import Path
-
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.evaluation.hand_chances import HandChances, RuleChances, hand_chances
 from errai.games.catalogue import load_card_game
 from errai.runs.folder import load_strategy
+from errai.runs.measure import split_treatment
 from errai.strategy.bucketed import BucketStrategy
-from errai.strategy.postprocessing import NO_TREATMENT, Treatment, split_options
 from errai.strategy.simple import SIMPLE_RULES
 from errai.strategy.strategy import Strategy
 from errai.strategy.treated import treated
@@ -38,13 +36,5 @@ def find_agents(
 
 def _saved(name: str) -> Strategy | BucketStrategy:
     """Return a saved strategy, treated as what stands behind its colon says."""
-    path, options = split_options(name)
-    if not Path(path).exists():
-        raise UsageError(
-            f"expected a saved strategy or run, or a simple agent ({', '.join(SIMPLE_RULES)}): "
-            f"'{name}' is neither"
-        )
-    if len(options) > 1:
-        raise UsageError(f"'{options[0]}' and '{options[1]}' are two treatments: expected at most one")
-    treatment = Treatment.parse(options[0]) if options else NO_TREATMENT
+    path, treatment = split_treatment(name)
     return treated(load_strategy(path), treatment)

@@ -8,7 +8,6 @@ Agents that are tables over one betting tree are not asked: a kernel plays them,
 same result (`table_match.py`).
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -25,6 +24,7 @@ from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.draws import Draws
 from errai.play.match_score import Score, is_narrow, next_look
+from errai.play.mended_action import mended_action
 from errai.play.played_hands import SWAPPED_HANDS, PlayedHands, position_of
 from errai.play.table_match import TableMatch
 
@@ -34,7 +34,6 @@ DEALS_ASKED = 100
 DEALS_OF_TABLES = 8192
 """Deals of a batch that a kernel plays."""
 
-_RAISE = re.compile(r"r([0-9]{0,18})")
 
 Report = Callable[[Score], None]
 
@@ -97,20 +96,8 @@ def legal_action(state: BettingState, action: object) -> tuple[str, bool]:
         state: the betting; somebody is to act.
         action: what the agent answered, be it what it may.
     """
-    if action == "c":
-        return "c", True
-    if action == "f":
-        return ("f", True) if state.can_fold() else ("c", False)
-    asked = _RAISE.fullmatch(action) if isinstance(action, str) else None
-    bounds = state.raise_bounds()
-    if asked is None or bounds is None:
-        return "c", False
-    if state.rules.is_limit:
-        return "r", action == "r"
-    if not asked[1]:
-        return "c", False
-    legal = f"r{min(max(int(asked[1]), bounds[0]), bounds[1])}"
-    return legal, legal == action
+    mended = mended_action(state, action) if isinstance(action, str) else None
+    return ("c", False) if mended is None else (mended[0], mended[1] is None)
 
 
 def play_hand(

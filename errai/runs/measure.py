@@ -144,6 +144,15 @@ def find_measurable(
         if game is None:
             raise UsageError(f"'{name}' plays any game: --game must say which")
         return Measurable(name, load_card_game(game), menu, payoffs, agents, kept)
+    path, treatment = split_treatment(name)
+    if game is not None or menu is not None:
+        raise UsageError(f"--game and --bets need a simple agent, and '{name}' is a file or folder")
+    rules, own_menu = saved_game(path)
+    return Measurable(path, load_card_game(rules), own_menu, payoffs, (), kept, treatment)
+
+
+def split_treatment(name: str) -> tuple[str, Treatment]:
+    """Return the path of a saved strategy or run, and the treatment that stands behind its colon."""
     path, options = split_options(name)
     if not Path(path).exists():
         raise UsageError(
@@ -152,8 +161,4 @@ def find_measurable(
         )
     if len(options) > 1:
         raise UsageError(f"'{name}' has {len(options)} treatments: expected at most one")
-    if game is not None or menu is not None:
-        raise UsageError(f"--game and --bets need a simple agent, and '{name}' is a file or folder")
-    treatment = Treatment.parse(options[0]) if options else NO_TREATMENT
-    rules, own_menu = saved_game(path)
-    return Measurable(path, load_card_game(rules), own_menu, payoffs, (), kept, treatment)
+    return path, Treatment.parse(options[0]) if options else NO_TREATMENT
