@@ -14,6 +14,10 @@ STEPS = [
     ("How much a perfect opponent wins from it, exactly", ["exploit", "runs/leduc"]),
     ("What it plays after check, raise", ["show", "runs/leduc", "cr"]),
     ("What it plays after a call, with a queen on the table", ["show", "runs/leduc", "crc/", "--board", "Q"]),
+    (
+        "It plays 20,000 deals against one who calls or raises at random, each deal twice",
+        ["match", "runs/leduc", "half", "--hands", "20000", "--duplicate"],
+    ),
     ("The same measure for one who always calls", ["exploit", "always-call", "--game", "leduc"]),
     (
         "What the measure would take in all of limit hold'em",
@@ -52,6 +56,7 @@ def main() -> None:
         "  .venv/bin/errai --help                      every command\n"
         "  .venv/bin/errai solve GAME --out runs/mine  solve a game and keep it\n"
         "  .venv/bin/errai train --preset limit-quick  a strategy of limit hold'em in three minutes\n"
+        "  .venv/bin/errai match --help                agents against each other; docs/agents.md\n"
         "  .venv/bin/errai abstract build --help       abstractions, of the full deck too\n"
         "  README.md                                   the same from Python\n"
         "  docs/algorithms.md                          what is verified, against what"
