@@ -18,6 +18,7 @@ FIGURES = {
     "purification-matrix": "purification_matrix",
     "sampled-exploitability": "sampled_exploitability",
     "sampled-exploitability-3-1": "sampled_exploitability_3_1",
+    "t7-table-2": "t7_table_2",
     "thesis-figure-3.2": "thesis_figure_3_2",
     "thesis-figure-3.3": "thesis_figure_3_3",
     "thesis-figure-3.5": "thesis_figure_3_5",
