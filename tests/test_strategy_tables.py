@@ -6,13 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from naive import WITHOUT_JIT
 
 import errai
-from errai.experiments import t7_table_2
+from errai.experiments import t7_table_2, thesis_table_5_3
 from errai.experiments.figure import QUICK, Size, compare
+from errai.games.catalogue import load_card_game
 from errai.runs.training_file import PRESETS
 from errai.strategy.postprocessing import Treatment
 from errai.strategy.treated import treated
+
+pytestmark = pytest.mark.skipif(WITHOUT_JIT, reason="features of a whole game, and thousands of deals")
 
 RunErrai = Callable[..., tuple[int, str, str]]
 
@@ -82,4 +86,68 @@ def test_table_2_by_its_command(run_errai: RunErrai, tmp_path: Path, monkeypatch
         ("New-0.2", "39"),
     ]
     status, _, err = run_errai("reproduce", "t7-table-2", "--iterations", "1", "--out", "new")
+    assert (status, "1 deals have no interval: expected at least 2" in err) == (2, True)
+
+
+def test_abstractions_of_table_5_3_have_the_sizes_of_the_thesis() -> None:
+    rules = load_card_game("limit-holdem")
+    names = [thesis_table_5_3.recipe(agent, rules, 10) for agent in thesis_table_5_3.AGENTS]
+    assert names[:3] == ["PR-PHS-PHS 5x2-5x2-5x2-10", "PR-PHS-KO 5x2-5x2-5x2-10", "PR-KE-PHS 10-10-10-10"]
+    assert names[6:9] == [
+        "IR-PHS-PHS 169-150x60-150x60-9000",
+        "IR-PHS-KO 169-150x60-150x60-9000",
+        "IR-KE-PHS 169-9000-9000-9000",
+    ]
+    assert len(set(names)) == 12
+    # In Rhode Island hold'em there are 8, 56 and 392 decisions: (4 * 8 + 16 * 56 + 64 * 392 - 13 * 8) // 448.
+    assert thesis_table_5_3.recipe("IR-KE-KO", load_card_game("rhode-island"), 4) == "IR-KE-KO 13-57-57"
+
+
+def test_crosstable_of_strategies(monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = ("PR-PHS-PHS", "IR-PHS-PHS", "IR-KE-KO")
+    monkeypatch.setattr(thesis_table_5_3, "AGENTS", agents)
+    trained: dict[str, errai.Strategy] = {}
+
+    def train_preset(preset: str, seconds: float, seed: int, changed: dict[str, dict[str, str]]) -> object:
+        assert (preset, seconds, seed, changed["game"]) == ("limit-quick", 3.0, 2, {"name": "leduc"})
+        name = changed["abstraction"]["name"]
+        number = 10 ** (1 + len(trained))
+        trained[name.split()[0]] = errai.solve("leduc", "external", iterations=number, seed=1).strategy
+        return trained[name.split()[0]]
+
+    monkeypatch.setattr(thesis_table_5_3, "train_preset", train_preset)
+    curves = thesis_table_5_3.draw(Size(20_000, parts=("leduc", "2", "3")), 2, ignore)
+    assert list(trained) == list(curves.values) == list(agents)
+    rows = {str(row["agent"]): row for row in curves.rows}
+    for agent, row in rows.items():
+        assert row[agent] == ""
+        others = [other for other in agents if other != agent]
+        for other in others:
+            assert float(row[other]) == -float(rows[other][agent])
+            exact = errai.expected_value(trained[agent], trained[other]).mbb_per_game
+            assert abs(float(row[other]) - exact) <= 2 * float(row["half-width of a match, at most"])
+        average = sum(float(row[other]) for other in others) / 2
+        assert row["average"] == pytest.approx(average) == curves.values[agent][-1]
+    # More iterations win: so do both with imperfect recall, as seen from either side.
+    assert curves.notes[3].startswith("imperfect recall wins 2 of 2 matches against perfect recall, 2 beyond")
+    assert curves.notes[4].startswith("first three: IR-KE-KO, IR-PHS-PHS, PR-PHS-PHS (published: IR-KE-KO, ")
+    claims = compare(thesis_table_5_3.FIGURE, curves).claims
+    assert [(claim.below, claim.above, claim.holds) for claim in claims] == [
+        ("PR-PHS-PHS", "IR-PHS-PHS", True)
+    ]
+
+
+def test_table_5_3_by_its_command(
+    run_errai: RunErrai, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thesis_table_5_3, "AGENTS", ("PR-PHS-KO", "IR-KE-KO"))
+    figure = replace(thesis_table_5_3.FIGURE, sizes={QUICK: Size(500, parts=("rhode-island", "2", "0.1"))})
+    monkeypatch.setattr(thesis_table_5_3, "FIGURE", figure)
+    status, out, _ = run_errai("reproduce", "thesis-table-5.3", "--out", "new")
+    assert status == 0
+    assert "in rhode-island: PR-PHS-KO 2x1-2x1-2, IR-KE-KO 13-7-7\n" in out
+    assert (tmp_path / "new" / "thesis-table-5.3.png").stat().st_size > 10_000
+    with open(tmp_path / "new" / "thesis-table-5.3-rows.csv", newline="") as file:
+        assert [row["agent"] for row in csv.DictReader(file)] == ["PR-PHS-KO", "IR-KE-KO"]
+    status, _, err = run_errai("reproduce", "thesis-table-5.3", "--iterations", "1", "--out", "new")
     assert (status, "1 deals have no interval: expected at least 2" in err) == (2, True)

@@ -27,6 +27,7 @@ FIGURES = {
     "thesis-figure-4.3": "thesis_figure_4_3",
     "thesis-figure-4.4": "thesis_figure_4_4",
     "thesis-figure-4.5": "thesis_figure_4_5",
+    "thesis-table-5.3": "thesis_table_5_3",
     "thesis-table-7.1": "thesis_table_7_1",
 }
 """Name of a figure, and the module that makes it."""

@@ -18,11 +18,9 @@ from typing import NamedTuple
 
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell
+from errai.experiments.match_course import Course, averages, play_course
 from errai.experiments.preset_training import train_preset
 from errai.play.blueprint_agent import BlueprintAgent
-from errai.play.match import MatchPlan
-from errai.play.match_score import Score
-from errai.play.play_match import MatchOptions, play_match
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.postprocessing import Treatment
 from errai.strategy.strategy import Strategy
@@ -48,20 +46,6 @@ PUBLISHED = {
     THRESHOLD: PublishedRow(35, 19, 27, 19),
     NEW: PublishedRow(39, 103, 71, 39),
 }
-
-
-class Course(NamedTuple):
-    """How a match went.
-
-    Attributes:
-        deals: [batch] played so far.
-        means: [batch] what was won so far, in mbb/g.
-        half_widths: [batch] half of the 95% interval.
-    """
-
-    deals: Sequence[int]
-    means: Sequence[float]
-    half_widths: Sequence[float]
 
 
 def draw(size: Size, seed: int, tell: Tell) -> Curves:
@@ -91,8 +75,8 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
     beside: dict[str, Sequence[float]] = {}
     for treatment in TREATMENTS:
         of = [courses[treatment, opponent] for opponent in OPPONENTS]
-        values[treatment] = _averages([one.means for one in of])
-        beside[f"{treatment}, half of the 95% interval at most"] = _averages([one.half_widths for one in of])
+        values[treatment] = averages([one.means for one in of])
+        beside[f"{treatment}, half of the 95% interval at most"] = averages([one.half_widths for one in of])
         for opponent, one in zip(OPPONENTS, of, strict=True):
             beside[f"{treatment} against {opponent}"] = one.means
             beside[f"{treatment} against {opponent}, half of the 95% interval"] = one.half_widths
@@ -111,22 +95,7 @@ def _course(
     """Play one match."""
     first = BlueprintAgent(own, Treatment.parse(TREATMENTS[treatment]), name=treatment)
     second = BlueprintAgent(opponents[opponent], name=opponent)
-    seen: list[Score] = []
-
-    def report(plan: MatchPlan, score: Score) -> None:
-        seen.append(score)
-        tell(f"{treatment} against {opponent}", score.deals, plan.deals)
-
-    play_match(first, second, own.game, MatchOptions(num_deals, True, seed), report=report)
-    return Course(
-        [score.deals for score in seen],
-        [score.mbb_per_game for score in seen],
-        [score.half_width or 0.0 for score in seen],
-    )
-
-
-def _averages(columns: Sequence[Sequence[float]]) -> list[float]:
-    return [sum(row) / len(row) for row in zip(*columns, strict=True)]
+    return play_course(first, second, num_deals, seed, tell)
 
 
 def _rows(courses: Mapping[tuple[str, str], Course]) -> list[dict[str, str | float]]:
@@ -146,22 +115,23 @@ def _rows(courses: Mapping[tuple[str, str], Course]) -> list[dict[str, str | flo
 
 def _notes(courses: Mapping[tuple[str, str], Course]) -> list[str]:
     """Tell each row, and whether the order of averages is told apart by the intervals."""
-    notes, averages, widths = [], {}, {}
+    notes, on_average, widths = [], {}, {}
     for treatment, published in PUBLISHED.items():
         ends = [courses[treatment, opponent] for opponent in OPPONENTS]
         against = ", ".join(
             f"{opponent} {one.means[-1]:+.1f} +- {one.half_widths[-1]:.1f}"
             for opponent, one in zip(OPPONENTS, ends, strict=True)
         )
-        averages[treatment] = sum(one.means[-1] for one in ends) / len(ends)
+        on_average[treatment] = sum(one.means[-1] for one in ends) / len(ends)
         widths[treatment] = sum(one.half_widths[-1] for one in ends) / len(ends)
         worst = min(one.means[-1] for one in ends)
         notes.append(
-            f"{treatment}: against {against}; average {averages[treatment]:+.1f} +- {widths[treatment]:.1f} "
-            f"at most, worst {worst:+.1f} mbb/g (published: {published.average:+g} and {published.worst:+g})"
+            f"{treatment}: against {against}; average {on_average[treatment]:+.1f} "
+            f"+- {widths[treatment]:.1f} at most, worst {worst:+.1f} mbb/g "
+            f"(published: {published.average:+g} and {published.worst:+g})"
         )
-    best, next_best = sorted(averages, key=averages.__getitem__, reverse=True)[:2]
-    is_clear = averages[best] - averages[next_best] > widths[best] + widths[next_best]
+    best, next_best = sorted(on_average, key=on_average.__getitem__, reverse=True)[:2]
+    is_clear = on_average[best] - on_average[next_best] > widths[best] + widths[next_best]
     notes.append(
         f"{best} wins most on average, {'beyond' if is_clear else 'within'} the intervals "
         f"(published: {NEW}); next is {next_best}"
