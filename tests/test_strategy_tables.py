@@ -9,7 +9,7 @@ import pytest
 from naive import WITHOUT_JIT
 
 import errai
-from errai.experiments import t7_table_2, thesis_table_5_3
+from errai.experiments import purification_threshold, t7_table_2, thesis_table_5_3
 from errai.experiments.figure import QUICK, Size, compare
 from errai.games.catalogue import load_card_game
 from errai.runs.training_file import PRESETS
@@ -64,8 +64,8 @@ def test_treatments_win_what_they_are_worth(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(found.claims) == 3
 
 
-def test_presets_of_table_2_are_there() -> None:
-    for size in t7_table_2.FIGURE.sizes.values():
+def test_presets_of_the_tables_are_there() -> None:
+    for size in (*t7_table_2.FIGURE.sizes.values(), *purification_threshold.FIGURE.sizes.values()):
         assert (PRESETS / f"{size.parts[0]}.toml").is_file()
         assert float(size.parts[1]) > 0
 
@@ -151,3 +151,40 @@ def test_table_5_3_by_its_command(
         assert [row["agent"] for row in csv.DictReader(file)] == ["PR-PHS-KO", "IR-KE-KO"]
     status, _, err = run_errai("reproduce", "thesis-table-5.3", "--iterations", "1", "--out", "new")
     assert (status, "1 deals have no interval: expected at least 2" in err) == (2, True)
+
+
+def test_exploitability_by_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    strategy = errai.solve("leduc", "external", iterations=300, seed=1).strategy
+    monkeypatch.setattr(purification_threshold, "train_preset", lambda *_: strategy)
+    curves = purification_threshold.draw(Size(40, parts=("leduc", "1")), 3, ignore)
+    assert curves.points == [0.0, 0.05, 0.15, 0.25, 0.5]
+    for place, threshold in enumerate(curves.points):
+        # What stands at 0.5 was purified, and is the same as a threshold of 0.5.
+        played = treated(strategy, Treatment.parse(f"threshold={threshold}"))
+        sampled = errai.exploitability(played, flops=40, seed=3)
+        assert curves.values["maximum"][place] == pytest.approx(sampled.mbb_per_game)
+        assert curves.values["cross-validated"][place] == pytest.approx(sampled.cross_validated.mbb_per_game)
+        exact = errai.exploitability(played).mbb_per_game
+        assert curves.beside["bounds, low"][place] <= exact <= curves.beside["bounds, high"][place]
+    assert len(set(curves.values["maximum"])) == 5
+    assert curves.beside["GS6, published"] == (463.591, 326.119, 318.465, 335.048, 349.873)
+    assert curves.notes[-2:] == (
+        "GS6, published: least at 0.15, most at none",
+        "Hyperborean, published: least at none, most at purified, rises all the way",
+    )
+    assert "(published: GS6 318.465, Hyperborean 258.53)" in curves.notes[2]
+
+
+def test_thresholds_by_their_command(
+    run_errai: RunErrai, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = replace(purification_threshold.FIGURE, sizes={QUICK: Size(5, parts=("leduc", "0.1"))})
+    monkeypatch.setattr(purification_threshold, "FIGURE", figure)
+    status, out, _ = run_errai("reproduce", "purification-threshold", "--out", "new")
+    assert status == 0
+    assert "  Hyperborean, published: least at none, most at purified, rises all the way\n" in out
+    assert (tmp_path / "new" / "purification-threshold.png").stat().st_size > 10_000
+    with open(tmp_path / "new" / "purification-threshold.csv", newline="") as file:
+        assert [row["threshold"] for row in csv.DictReader(file)] == ["0.0", "0.05", "0.15", "0.25", "0.5"]
+    status, _, err = run_errai("reproduce", "purification-threshold", "--iterations", "1", "--out", "new")
+    assert (status, "1 flops are too few for an estimate: expected at least 2" in err) == (2, True)

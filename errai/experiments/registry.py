@@ -16,6 +16,7 @@ FIGURES = {
     "cepheus-figure-2b": "cepheus_figure_2b",
     "purification-leduc": "purification_leduc",
     "purification-matrix": "purification_matrix",
+    "purification-threshold": "purification_threshold",
     "sampled-exploitability": "sampled_exploitability",
     "sampled-exploitability-3-1": "sampled_exploitability_3_1",
     "t7-table-2": "t7_table_2",
