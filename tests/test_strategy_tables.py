@@ -41,9 +41,15 @@ def test_treatments_win_what_they_are_worth(monkeypatch: pytest.MonkeyPatch) -> 
     assert asked == [("leduc", 8.0, 5), ("leduc", 8.0, 6), ("leduc", 2.0, 7)]
     assert curves.points == [8192, 16384, 20000]
     opponents = dict(zip(t7_table_2.OPPONENTS, (trained[6], trained[7], trained[5]), strict=True))
+    treatments = {
+        "none": "none",
+        "purified": "purify",
+        "threshold 0.15": "threshold=0.15",
+        "New-0.2": "new=0.2",
+    }
     for row in curves.rows:
         name = str(row["treatment"])
-        played = treated(trained[5], Treatment.parse(t7_table_2.TREATMENTS[name]))
+        played = treated(trained[5], Treatment.parse(treatments[name]))
         won = []
         for opponent, strategy in opponents.items():
             exact = errai.expected_value(played, strategy).mbb_per_game
