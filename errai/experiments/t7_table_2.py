@@ -1,8 +1,9 @@
 """T7 table 2: what treatments of one no-limit strategy win in duplicate matches.
 
 T7: Brown, Ganzfried and Sandholm, "Hierarchical Abstraction, Distributed Equilibrium Computation, and
-Post-Processing, with Application to a Champion No-Limit Texas Hold'em Agent" (AAMAS 2015), section 4 and table 2.
-Published are matches against the two strongest agents of the 2013 competition, which are not at hand. Steps:
+Post-Processing, with Application to a Champion No-Limit Texas Hold'em Agent" (AAMAS 2015).
+Section 4 says what the treatments are. Published are matches against the two strongest agents of the 2013
+competition, which are not at hand. Steps:
 
 1. train a strategy, another one from another seed, and a third for a quarter of the time;
 2. play each treatment of the first against both others, and against the first as it is, every deal twice;
