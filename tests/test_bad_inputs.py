@@ -227,9 +227,11 @@ BAD = [
         ["reproduce", "table-9"],
         "unknown figure or table 'table-9': expected one of cepheus-figure-1a, cepheus-figure-1b, "
         "cepheus-figure-2a, cepheus-figure-2b, purification-leduc, purification-matrix, "
-        "sampled-exploitability, sampled-exploitability-3-1, "
+        "purification-threshold, "
+        "sampled-exploitability, sampled-exploitability-3-1, t7-table-2, "
         "thesis-figure-3.2, thesis-figure-3.3, thesis-figure-3.5, thesis-figure-3.6, thesis-figure-4.1, "
-        "thesis-figure-4.3, thesis-figure-4.4, thesis-figure-4.5, thesis-table-7.1, thesis-table-4.1.",
+        "thesis-figure-4.3, thesis-figure-4.4, thesis-figure-4.5, thesis-table-5.3, thesis-table-7.1, "
+        "thesis-table-4.1.",
     ),
     # Cards and ranges
     (["equity", "AsAx", "KsKh"], "'AsAx'"),

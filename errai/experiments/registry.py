@@ -16,8 +16,10 @@ FIGURES = {
     "cepheus-figure-2b": "cepheus_figure_2b",
     "purification-leduc": "purification_leduc",
     "purification-matrix": "purification_matrix",
+    "purification-threshold": "purification_threshold",
     "sampled-exploitability": "sampled_exploitability",
     "sampled-exploitability-3-1": "sampled_exploitability_3_1",
+    "t7-table-2": "t7_table_2",
     "thesis-figure-3.2": "thesis_figure_3_2",
     "thesis-figure-3.3": "thesis_figure_3_3",
     "thesis-figure-3.5": "thesis_figure_3_5",
@@ -26,6 +28,7 @@ FIGURES = {
     "thesis-figure-4.3": "thesis_figure_4_3",
     "thesis-figure-4.4": "thesis_figure_4_4",
     "thesis-figure-4.5": "thesis_figure_4_5",
+    "thesis-table-5.3": "thesis_table_5_3",
     "thesis-table-7.1": "thesis_table_7_1",
 }
 """Name of a figure, and the module that makes it."""

@@ -8,9 +8,7 @@ standard deviation over the hands so far.
 """
 
 import itertools
-import tomllib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +26,8 @@ from errai.evaluation.analysis import (
 )
 from errai.evaluation.hand_chances import hand_chances
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell, points_to_measure
+from errai.experiments.preset_training import train_preset
 from errai.experiments.strategy_match import play_hands
-from errai.runs.training import train
-from errai.runs.training_file import PRESETS
 from errai.strategy.bucketed import BucketStrategy
 
 PRESET = "limit-quick"
@@ -90,11 +87,7 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
 
 def _trained(seed: int) -> BucketStrategy:
     """Train one strategy of the preset for a while."""
-    with open(PRESETS / f"{PRESET}.toml", "rb") as file:
-        config: dict[str, Any] = tomllib.load(file)
-    config["stop"], config["random"] = {"seconds": SECONDS_TO_TRAIN}, {"seed": seed}
-    del config["evaluation"]
-    strategy = train(config).strategy
+    strategy = train_preset(PRESET, SECONDS_TO_TRAIN, seed)
     assert isinstance(strategy, BucketStrategy)
     return strategy
 
