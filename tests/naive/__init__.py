@@ -1,9 +1,9 @@
 """Naive twins: a slow, obvious version of every kernel and of whatever else is clever.
 
 One file for each room: `evaluation`, `isomorphism`, `games`, `tree`, `cells`, `payoffs`, `tables`,
-`traversal`, `bucket_pairs`, `update_rules`, `sampling`, `streams`, `matrix`, `spots`, `matches`; and for each
-part of abstraction: `abstraction_features`, `_buckets`, `_kmeans`, `_potential`, `_public`, `_describe`,
-`_solving`.
+`traversal`, `bucket_pairs`, `update_rules`, `sampling`, `paths`, `streams`, `matrix`, `spots`, `quantise`,
+`postprocessing`, `matches`, `edges`, `local_best_response`; and for each part of abstraction:
+`abstraction_features`, `_buckets`, `_kmeans`, `_potential`, `_public`, `_describe`, `_solving`.
 """
 
 import numba
