@@ -5,21 +5,36 @@ of a jit option, or of a function in another file that the kernel calls, loads o
 Here the cache folder's name is a hash over the sources of *all* kernel files and over the version of
 Numba, so any change of any kernel starts an empty cache. Old folders are removed after a month.
 
+Two more ways in which Numba's cache gives wrong code, both without a word, are closed here:
+
+- Machine code from several processes meets in one. A function's symbol ends in a number that each process
+  counts from 1, so two functions of one name and one signature (made by a factory, say) may have the same
+  symbol in code that two processes have saved. Whoever loads both calls one of them for both. Here each
+  process counts from a random number.
+- Two processes that save overloads of one function at once may write them to one file, and the index then
+  names the other's. Here saving is locked, and no file's name is ever given to a second overload.
+
 The folder is `$ERRAI_CACHE_DIR/kernels-HASH`, by default where the system keeps a user's caches: on Linux
 `$XDG_CACHE_HOME/errai` or `~/.cache/errai`. Where it cannot be written, kernels compile anew in each
 process, and that is said.
 """
 
 import hashlib
+import itertools
 import os
+import secrets
 import shutil
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numba
+import numba.core.bytecode
+import numba.core.caching
 import numba.core.event
 import platformdirs
 
@@ -99,6 +114,44 @@ class _SayThatKernelsCompile(numba.core.event.Listener):
 numba.core.event.register("numba:compile", _SayThatKernelsCompile())  # type: ignore[no-untyped-call]
 
 
+def _number_symbols_apart() -> None:
+    """Let this process number its symbols from where no other one does."""
+    identity: Any = numba.core.bytecode.FunctionIdentity
+    identity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+_number_symbols_apart()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_symbols_apart)
+
+
+class _OverloadFiles(numba.core.caching.IndexDataCacheFile):
+    """The index and the data files of one kernel's overloads, which several processes may save at once."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save an overload beside those of others; one that cannot be saved is compiled anew next time."""
+        try:
+            with filelock.FileLock(f"{self._index_path}.lock"):
+                super().save(key, data)  # type: ignore[no-untyped-call]
+        except OSError:
+            return
+
+    def _data_name(self, number: int) -> str:
+        """Name a data file as none was named before, whatever number the index has free."""
+        return f"{self._index_name.removesuffix('.nbi')}.{uuid.uuid4().hex}.nbc"
+
+
+def _save_apart(dispatcher: Any) -> None:
+    """Let a kernel keep its overloads in files that several processes may save at once."""
+    cache = dispatcher._cache
+    numbered = cache._cache_file
+    cache._cache_file = _OverloadFiles(  # type: ignore[no-untyped-call]
+        cache_path=numbered._cache_path,
+        filename_base=numbered._index_name.removesuffix(".nbi"),
+        source_stamp=numbered._source_stamp,
+    )
+
+
 def kernel(
     *, parallel: bool = False, fastmath: bool = True, inline: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -125,8 +178,11 @@ def kernel(
         theirs = settings.CACHE_DIR
         settings.CACHE_DIR = str(_CACHE)
         try:
-            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+            compiled = numba.njit(cache=True, **options)(function)
         finally:
             settings.CACHE_DIR = theirs
+        if not settings.DISABLE_JIT:
+            _save_apart(compiled)
+        return compiled  # type: ignore[no-any-return]
 
     return decorate

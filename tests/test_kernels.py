@@ -4,11 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from errai.kernels import cache_root
+from errai.kernels import _OverloadFiles, cache_root
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,7 +20,8 @@ USE_A_KERNEL = (
 
 def run(code: str, cache: Path, package_home: Path = ROOT) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_DISABLE_JIT"}
-    environment |= {"ERRAI_CACHE_DIR": str(cache), "PYTHONPATH": str(package_home)}
+    # Numba's symbols depend on the order of a set; a fixed seed lets those of two processes be alike.
+    environment |= {"ERRAI_CACHE_DIR": str(cache), "PYTHONPATH": str(package_home), "PYTHONHASHSEED": "0"}
     return subprocess.run(
         [sys.executable, "-c", code],
         cwd=package_home,
@@ -28,6 +30,17 @@ def run(code: str, cache: Path, package_home: Path = ROOT) -> subprocess.Complet
         text=True,
         check=True,
     )
+
+
+def small_package(tmp_path: Path) -> tuple[Path, Path]:
+    """Make a package of nothing but the decorator; return where it lies, and a room in it for kernels."""
+    home = tmp_path / "home"
+    room = home / "errai" / "room"
+    room.mkdir(parents=True)
+    for name in ("__init__.py", "errors.py", "kernels.py"):
+        shutil.copy(ROOT / "errai" / name, home / "errai" / name)
+    (room / "__init__.py").write_text("")
+    return home, room
 
 
 def test_first_run_says_so_and_second_is_silent(tmp_path: Path) -> None:
@@ -40,14 +53,7 @@ def test_first_run_says_so_and_second_is_silent(tmp_path: Path) -> None:
 
 def test_a_change_in_any_kernel_file_starts_an_empty_cache(tmp_path: Path) -> None:
     """Numba alone would load old code when a function in another file changes."""
-    home = tmp_path / "home"
-    package = home / "errai"
-    package.mkdir(parents=True)
-    for name in ("__init__.py", "errors.py", "kernels.py"):
-        shutil.copy(ROOT / "errai" / name, package / name)
-    room = package / "room"
-    room.mkdir()
-    (room / "__init__.py").write_text("")
+    home, room = small_package(tmp_path)
     inner = "from errai.kernels import kernel\n\n@kernel()\ndef inner(x):\n    return x + {}\n"
     outer = (
         "from errai.kernels import kernel\nfrom errai.room._inner import inner\n\n"
@@ -60,6 +66,81 @@ def test_a_change_in_any_kernel_file_starts_an_empty_cache(tmp_path: Path) -> No
     assert run(ask, tmp_path / "cache", home).stderr == ""
     (room / "_inner.py").write_text(inner.format(2))
     assert run(ask, tmp_path / "cache", home).stdout == "30\n"
+
+
+def test_code_of_two_processes_is_told_apart(tmp_path: Path) -> None:
+    """Numba alone gives both `add_up` one symbol, and whoever loads both calls one of them for both."""
+    home, room = small_package(tmp_path)
+    # So long that it is not inlined into its callers.
+    rest = "".join(f"            total[1] += abs(numbers[i] - {k}.0) ** {k}.5\n" for k in range(60))
+    (room / "_pair.py").write_text(
+        "from errai.kernels import kernel\n\n"
+        "def make(factor):\n"
+        "    @kernel()\n"
+        "    def add_up(numbers, total):\n"
+        "        for i in range(len(numbers)):\n"
+        f"            total[0] += factor * numbers[i]\n{rest}"
+        "    return add_up\n\n"
+        "add_once, add_twice = make(1.0), make(2.0)\n\n"
+        + "".join(
+            f"@kernel()\ndef {name}(numbers, total):\n    add_{name}(numbers, total)\n"
+            f"    add_{name}(numbers, total)\n\n"
+            for name in ("once", "twice")
+        )
+    )
+    ask = (
+        "import numpy as np; from errai.room import _pair\n"
+        "for name in {!r}:\n"
+        "    total = np.zeros(2)\n"
+        "    getattr(_pair, name)(np.arange(5.0), total)\n"
+        "    print(name, total[0])\n"
+    )
+    cache = tmp_path / "cache"
+    assert run(ask.format(["once"]), cache, home).stdout == "once 20.0\n"
+    assert run(ask.format(["twice"]), cache, home).stdout == "twice 40.0\n"
+    both = run(ask.format(["once", "twice"]), cache, home)
+    assert both.stderr == ""  # all of it comes from the cache
+    assert both.stdout == "once 20.0\ntwice 40.0\n"
+
+
+def test_overloads_that_are_saved_at_once_are_all_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba alone may write both to one file, which its index names for one of them."""
+    first, second = (_OverloadFiles(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    has_read, may_go_on = threading.Event(), threading.Event()
+
+    def read_and_wait() -> dict[str, str]:
+        index: dict[str, str] = _OverloadFiles._load_index(first)
+        has_read.set()
+        may_go_on.wait(0.5)  # in vain: the other one waits for the lock
+        return index
+
+    monkeypatch.setattr(first, "_load_index", read_and_wait)
+    saving = threading.Thread(target=first.save, args=("float32", "code of float32"))
+    saving.start()
+    has_read.wait()
+    second.save("float64", "code of float64")
+    may_go_on.set()
+    saving.join()
+    reader = _OverloadFiles(str(tmp_path), "kernel", "stamp")
+    assert reader.load("float32") == "code of float32"
+    assert reader.load("float64") == "code of float64"
+
+
+def test_no_file_of_an_overload_is_named_again(tmp_path: Path) -> None:
+    """An index that was read before another process began anew still names the right files."""
+    files = _OverloadFiles(str(tmp_path), "kernel", "stamp")
+    files.save("float32", "code of float32")
+    older = files._load_index()
+    files.flush()
+    files.save("float64", "code of float64")
+    files._save_index(older)
+    assert files.load("float32") == "code of float32"
+
+
+def test_an_overload_that_cannot_be_saved_is_no_error(tmp_path: Path) -> None:
+    _OverloadFiles(str(tmp_path / "missing"), "kernel", "stamp").save("float32", "code of float32")
 
 
 def test_a_cache_that_cannot_be_written_is_said_and_survived(tmp_path: Path) -> None:
