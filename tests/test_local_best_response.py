@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from naive.local_best_response import NaiveResponder, equity
 
 import errai
 from errai.abstraction.named_groups import leduc_abstraction
+from errai.array_file import read_header
 from errai.cards.deck import format_cards, parse_cards
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
+from errai.evaluation import kept_hands
 from errai.evaluation.hand_equity import HandEquities
 from errai.evaluation.hand_policy import HandPolicy, seen_by_player
 from errai.evaluation.local_best_response import LocalBestResponder, local_best_response
@@ -283,9 +286,13 @@ def test_sizes_that_it_thinks_of() -> None:
     state = replay(NOLIMIT, "r300c/")
     assert LocalBestResponder(agent, "fc")._sizes(state) == []
     assert LocalBestResponder(agent, "fcpa")._sizes(state) == [900, 20000]
+    # Of a pot of 600, fractions from 0.05 * 1.15^9 = 0.176 on are legal; those above 32.8 exceed the stack.
     many = LocalBestResponder(agent, "56bets")._sizes(state)
-    assert (many[0], many[-1], len(many)) == (400, 20000, 57)
-    assert 900 in many
+    assert many[:3] == [300 + round(600 * fraction) for fraction in (0.17589, 0.20228, 0.23262)]
+    assert many[-3:] == [300 + round(600 * fraction) for fraction in (26.93846, 30.97923)] + [20000]
+    assert len(many) == 39
+    deep = replay(replace(NOLIMIT, stacks=(10**6, 10**6)), "r300c/")
+    assert 300 + round(600 * 94.76618191) in LocalBestResponder(agent, "56bets")._sizes(deep)
     assert LocalBestResponder(agent, "56bets")._sizes(replay(NOLIMIT, "r20000")) == []
 
 
@@ -343,6 +350,81 @@ def test_an_agent_of_ones_own_is_asked_hand_by_hand() -> None:
     assert local_best_response(agent).mbb_per_game == pytest.approx(1087.5)
 
 
+# Kept
+
+
+class EndedError(Exception):
+    pass
+
+
+def end_after(hands: int) -> Callable[[int, int], None]:
+    def report(done: int, total: int) -> None:
+        if done == hands:
+            raise EndedError
+
+    return report
+
+
+def test_hands_that_are_kept_give_what_an_undisturbed_measurement_gives(tmp_path: Path) -> None:
+    path = tmp_path / "hands.array"
+    whole = local_best_response("random", "leduc", hands=60, seed=5)
+    for hands in (21, 40):  # in the middle of a deal, which is played anew; and at its end
+        with pytest.raises(EndedError):
+            local_best_response("random", "leduc", hands=60, seed=5, keep_in=path, report=end_after(hands))
+    assert read_header(path).shape == (19, 5)
+    told: list[int] = []
+    again = local_best_response(
+        "random", "leduc", hands=60, seed=5, keep_in=path, report=lambda done, _: told.append(done)
+    )
+    assert again == whole
+    assert told[0] == 39  # hands that were kept are not played anew
+    assert read_header(path).shape == (30, 5)
+    fewer = local_best_response("random", "leduc", hands=40, seed=5, keep_in=path)
+    assert fewer == local_best_response("random", "leduc", hands=40, seed=5)
+    assert read_header(path).shape == (30, 5)
+
+
+def test_long_measurements_are_kept_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_hands, "SECONDS_BETWEEN_SAVES", 0.0)
+    seen = []
+
+    def report(done: int, total: int) -> None:
+        if done == 7:
+            seen.append(read_header(tmp_path / "hands").shape[0])
+
+    local_best_response("half", "leduc", hands=8, keep_in=tmp_path / "hands", report=report)
+    assert seen == [3]
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 6}, {"bets": "fc"}, {"first_round": 1}, {"run_outs": 5}, {"agent": "half"}]
+)
+def test_hands_of_another_measurement_are_refused(tmp_path: Path, other: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {"agent": "random", "game": "leduc", "hands": 8, "keep_in": tmp_path / "hands"}
+    local_best_response(**asked)
+    with pytest.raises(UsageError, match="hands"):
+        local_best_response(**asked | other)
+
+
+def test_a_run_that_was_trained_on_is_another_agent(tmp_path: Path) -> None:
+    errai.solve("leduc", iterations=5, out=str(tmp_path / "run"))
+    asked: dict[str, Any] = {"hands": 8, "keep_in": tmp_path / "hands"}
+    local_best_response(str(tmp_path / "run"), "leduc", **asked)
+    local_best_response(str(tmp_path / "run"), "leduc", **asked)
+    errai.solve("leduc", iterations=9, out=str(tmp_path / "run"), resume=True)
+    with pytest.raises(UsageError, match="hands"):
+        local_best_response(str(tmp_path / "run"), "leduc", **asked)
+
+
+def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="given as text"):
+        local_best_response(load_agent("half", LEDUC), hands=8, keep_in=tmp_path / "hands")
+    with pytest.raises(UsageError, match="a number of hands"):
+        local_best_response("half", "leduc", keep_in=tmp_path / "hands")
+    with pytest.raises(UsageError, match="its folder was not found"):
+        local_best_response("half", "leduc", hands=8, keep_in=tmp_path / "nowhere" / "hands")
+
+
 # The command and refusals
 
 
@@ -357,6 +439,10 @@ def test_the_command(run_errai: RunErrai) -> None:
     assert status == 0
     assert "20 hands, fcpa from round 2, seed 0\n  so a best response wins at least " in out
     errai.solve("leduc", iterations=10, out="run")
+    kept = ("lbr", "run", "--hands", "20", "--keep", "hands")
+    first, second = run_errai(*kept), run_errai(*kept)
+    assert first[:2] == second[:2] == run_errai(*kept[:4])[:2]
+    assert read_header("hands").shape == (10, 5)
     status, out, _ = run_errai("lbr", "run:purify", "--json")
     told = json.loads(out)
     assert (status, told["agent"], told["game"], told["num_hands"]) == (0, "run:purify", "leduc", None)
@@ -370,6 +456,7 @@ def test_the_command(run_errai: RunErrai) -> None:
         (["half"], "the agent 'half' needs --game, such as --game limit-holdem"),
         (["half", "--game", "leduc", "--bets", "all"], "unknown bet set 'all': expected fc, fcpa, 56bets"),
         (["half", "--game", "leduc", "--hands", "7"], "hands must be even"),
+        (["half", "--game", "leduc", "--keep", "hands"], "--keep needs --hands"),
         (["half", "--game", "leduc", "--hands", "2"], "--hands must be 4 or more, not 2"),
         (["half", "--game", "leduc", "--from-round", "3"], "--from-round must be between 1 and 2 in 'leduc'"),
         (["half", "--game", "limit-holdem"], "enumerating takes at most 20,000"),

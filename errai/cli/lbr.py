@@ -49,7 +49,8 @@ def lbr_command(
             "--bets",
             metavar="SET",
             help="What LBR thinks of: 'fc' (fold and call), 'fcpa' (pot and all-in as well; in limit games "
-            "the raise) or '56bets' (56 sizes as well).",
+            "the raise) or '56bets' (all-in and 55 fractions of the pot from 0.05 to 94.8, each 1.15 "
+            "times the last).",
         ),
     ] = "fcpa",
     from_round: Annotated[
@@ -67,6 +68,14 @@ def lbr_command(
             MAX_RUN_OUTS,
         ),
     ] = 300,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep",
+            metavar="FILE",
+            help="With --hands: keep hands here, to go on later with the same command or with more hands.",
+        ),
+    ] = None,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
@@ -76,21 +85,28 @@ def lbr_command(
     checked and called to the end. What it wins, a best response wins too.
     """
     from errai.evaluation.local_best_response import local_best_response
-    from errai.play.named import load_agent
 
     rules = _find_game(agent, game)
     if from_round > rules.num_rounds:
         raise UsageError(
             f"--from-round must be between 1 and {rules.num_rounds} in '{rules.name}', not {from_round}"
         )
-    with Progress(f"nothing was kept; begin again with: {given_command(context)}") as progress:
+    if keep is not None and hands is None:
+        raise UsageError("--keep needs --hands: without hands all deals are enumerated at once")
+    if keep is None:
+        told = "nothing was kept: --keep FILE keeps hands"
+    else:
+        told = f"the hands so far stay in {keep}; go on with: {given_command(context)}"
+    with Progress(told) as progress:
         found = local_best_response(
-            load_agent(agent, rules, seed),
-            hands=hands,
+            agent,
+            rules,
+            hands,
             bets=bets,
             first_round=from_round - 1,
             run_outs=run_outs,
             seed=seed,
+            keep_in=keep,
             report=lambda done, total: progress.report(f"{agent}: hands", done, total),
         )
     if json:

@@ -24,15 +24,16 @@ the deals best (a control variate). In limit hold'em the interval is about half 
 the agent's exact probabilities; where those are not known (`HandPolicy.is_exact`), what was paid counts.
 Both are reported.
 
-Deviations: the paper says that 56 bet sizes were used, not here known which; ours are spread evenly on a
-logarithmic scale from the least raise to all-in. In rounds in which it does not act, LBR checks and calls, as
-in the paper.
+The 56 bets of the paper's largest set are all-in and 55 fractions of the pot, of which the smallest is 0.05
+and each next one 1.15 times as large: so the heads of its published match logs list them. Those that the
+rules do not allow are left out. In rounds in which it does not act, LBR checks and calls, as in the paper.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +41,16 @@ import numpy.typing as npt
 from errai.errors import UsageError, verify_whole
 from errai.evaluation.hand_equity import DEFAULT_RUN_OUTS, HandEquities
 from errai.evaluation.hand_policy import HandPolicy, seen_by_player, verify_two_players
+from errai.evaluation.kept_hands import KeptHands
 from errai.games.betting import BettingState
-from errai.games.catalogue import load_card_game
+from errai.games.catalogue import describe_rules, load_card_game
 from errai.games.dealer_cards import DealerCards
 from errai.games.hand import HandState
 from errai.games.match_state import MatchState
 from errai.games.rules import PokerRules
 from errai.play.agent import Agent
 from errai.play.draws import Draws
+from errai.play.match_results import agent_fingerprint
 from errai.play.named import load_agent
 
 Floats = npt.NDArray[np.float64]
@@ -55,9 +58,10 @@ Report = Callable[[int, int], None]
 
 FOLD_CALL, POT_ALL_IN, MANY = "fc", "fcpa", "56bets"
 BET_SETS = (FOLD_CALL, POT_ALL_IN, MANY)
-"""Fold and call alone; the pot and all-in as well; 56 sizes as well. In limit games the last two raise."""
+"""Fold and call alone; the pot and all-in as well; 55 fractions of the pot and all-in as well. In limit games
+the last two raise."""
 
-NUM_SIZES = 56
+POT_FRACTIONS = tuple(0.05 * 1.15**k for k in range(55))
 MAX_ENUMERATED = 20_000
 """Hands of LBR times boards of a game that is enumerated."""
 NORMAL_95 = 1.959964
@@ -186,12 +190,11 @@ class LocalBestResponder:
         if bounds is None or self.bets == FOLD_CALL:
             return []
         least, greatest = bounds
-        pot = betting.largest + sum(betting.spent) + betting.to_call
-        sizes = [min(max(pot, least), greatest), greatest]
-        if self.bets == MANY and least < greatest:
-            raises = np.geomspace(least - betting.largest, greatest - betting.largest, NUM_SIZES)
-            sizes += (betting.largest + np.rint(raises).astype(int)).tolist()
-        return sorted({size for size in sizes if least <= size <= greatest})
+        pot = sum(betting.spent) + betting.to_call
+        if self.bets == POT_ALL_IN:
+            return sorted({min(max(betting.largest + pot, least), greatest), greatest})
+        sizes = [betting.largest + round(fraction * pot) for fraction in POT_FRACTIONS]
+        return sorted({size for size in [*sizes, greatest] if least <= size <= greatest})
 
     # Enumerating small games
 
@@ -322,6 +325,7 @@ def local_best_response(
     first_round: int = 0,
     run_outs: int = DEFAULT_RUN_OUTS,
     seed: int = 0,
+    keep_in: str | Path | None = None,
     report: Report | None = None,
 ) -> LocalBestResponse:
     """Return what local best response wins from an agent: a lower bound on what a best response wins.
@@ -334,11 +338,19 @@ def local_best_response(
         first_round: the first round, from 0, in which LBR acts; before, it checks and calls.
         run_outs: boards that have more of them are valued by so many, drawn by chance.
         seed: of the cards, of what the agent draws and of run-outs.
+        keep_in: a file in which hands are kept and found again, where `agent` is text; by default none are.
         report: called with hands played and hands in all.
 
     >>> round(local_best_response("always-call", "leduc").mbb_per_game, 3)
     1466.667
     """
+    what: dict[str, object] | None = None
+    if keep_in is not None:
+        if not isinstance(agent, str) or hands is None:
+            raise UsageError(
+                "hands can be kept where the agent is given as text, and a number of hands is played"
+            )
+        what = {"agent": agent, "agent_fingerprint": agent_fingerprint(agent)}
     if isinstance(agent, str):
         if game is None:
             raise UsageError(f"the agent '{agent}' needs a game to play")
@@ -353,23 +365,35 @@ def local_best_response(
     verify_whole("hands", hands, 4)
     if hands % 2:
         raise UsageError(f"hands must be even, because each deal is played in both positions, not {hands}")
-    dealer = DealerCards(responder.rules, seed)
-    won = np.empty((2, hands // 2, 2))  # [expected or paid, deal, position]
-    luck = np.empty(hands // 2)
-    for deal in range(hands // 2):
-        cards = dealer.deal(1)[0].tolist()
-        luck[deal] = responder.luck(cards)
-        for position in (0, 1):
-            number = 2 * deal + position
-            won[:, deal, position] = responder.play_hand(cards, position, number, seed)
-            if report is not None:
-                report(number + 1, hands)
-    expected, money = _summed(_without_luck(won[0], luck)), _summed(won[1])
+    if what is not None:
+        what |= {"game": describe_rules(responder.rules), "bets": bets, "first_round": first_round}
+        what |= {"run_outs": run_outs, "seed": seed}
+    kept = KeptHands(hands // 2, keep_in, what)
+    try:
+        _play_deals(responder, seed, kept, report)
+    finally:
+        kept.save()
+    won, luck = kept.rows[:, :4].reshape(-1, 2, 2), kept.rows[:, 4]  # [deal, expected or paid, position]
+    expected, money = _summed(_without_luck(won[:, 0], luck)), _summed(won[:, 1])
     is_expected = responder.policy.is_exact
     values, interval = expected if is_expected else money
     return LocalBestResponse(
         values, interval, hands, sum(money[0]) / 2, money[1], is_expected, responder.rules.big_blind
     )
+
+
+def _play_deals(responder: LocalBestResponder, seed: int, kept: KeptHands, report: Report | None) -> None:
+    """Play the deals that are not known yet."""
+    dealer, num_deals = DealerCards(responder.rules, seed), len(kept.rows)
+    dealer.skip(kept.done)
+    for deal in range(kept.done, num_deals):
+        cards = dealer.deal(1)[0].tolist()
+        won = np.empty((2, 2))  # [expected or paid, position]
+        for position in (0, 1):
+            won[:, position] = responder.play_hand(cards, position, 2 * deal + position, seed)
+            if report is not None:
+                report(2 * deal + position + 1, 2 * num_deals)
+        kept.add(np.append(won.ravel(), responder.luck(cards)))
 
 
 def _without_luck(won: Floats, luck: Floats) -> Floats:
