@@ -46,7 +46,7 @@ class DealtSubgames:
     """Sub-games whose hands are made when they are dealt.
 
     Attributes:
-        trunk_cells: the hands of the trunk, and at the first boards below it where there are any.
+        trunk_cells: the hands of the trunk.
     """
 
     def __init__(
@@ -59,6 +59,8 @@ class DealtSubgames:
         trunk: int,
     ) -> None:
         """Make the boards of the game, and the places of the trunk.
+
+        Hands of boards below the trunk are not made here: on limit hold'em's turn they alone take 2.5 GiB.
 
         Args:
             walk: the betting.
@@ -79,8 +81,7 @@ class DealtSubgames:
             int(trunk_slots) * self._dtype.itemsize, f"the trunks of '{rules.name}' ({trunk_slots:,} slots)"
         )
         self._boards = DealtBoards(deals)
-        last_round = self._path_length - 1
-        self.trunk_cells = cells_below(deals, 0, 0, rules.num_board_cards[0] == 0, last_round=last_round)
+        self.trunk_cells = cells_below(deals, 0, 0, rules.num_board_cards[0] == 0, last_round=trunk - 1)
         self._trunk_places = hybrid_places(walk, self.trunk_cells, trunk)
         self._made: dict[int, Buffers] = {}
 
