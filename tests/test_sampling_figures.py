@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import errai
+from errai.engine.public_tree import PublicTree
 from errai.experiments import thesis_figure_3_3, thesis_figure_3_6, thesis_figure_4_1
 from errai.experiments.bluff_stage import first_stage
 from errai.experiments.figure import PAPER, QUICK, Size, compare
@@ -57,14 +58,36 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
     curves = figure.draw(Size(0.2, 2, ("2", "3")), 3, lambda *_: None)
     names = ["CS in 2 buckets", "PCS in 2 buckets", "CS in 3 buckets", "PCS in 3 buckets"]
     assert list(curves.values) == names
-    assert list(curves.beside) == [f"{name}, cross-validated" for name in names]
+    assert list(curves.beside) == [
+        f"{name}, {what}" for name in names for what in ("visits", "cross-validated")
+    ]
     assert curves.points == [0.1, 0.2]
     for name in names:
         above, below = curves.values[name], curves.beside[f"{name}, cross-validated"]
         assert all(low < high for low, high in zip(below, above, strict=True))
         assert any(note.startswith(f"{name}: {above[-1]:.1f} mbb/g") for note in curves.notes)
     ahead = min(names[2:], key=lambda name: curves.values[name][-1])
-    assert curves.notes[-1] == f"{ahead} is ahead at the end"
+    assert curves.notes[-2] == f"{ahead} is ahead at the end"
+    visits = {name: curves.beside[f"{name}, visits"] for name in names}
+    for cs, pcs in (names[:2], names[2:]):
+        fewer, more = sorted((cs, pcs), key=lambda name: visits[name][-1])
+        assert curves.compared[f"{fewer}, by visits"] == pytest.approx(curves.values[fewer][-1])
+        of_more = curves.compared[f"{more}, by visits"]
+        assert 0.999 * min(curves.values[more]) < of_more < 1.001 * max(curves.values[more])
+        told = curves.compared[f"{cs}, by visits"], curves.compared[f"{pcs}, by visits"]
+        assert any(f"{cs} {told[0]:.1f}, {pcs} {told[1]:.1f} mbb/g" in note for note in curves.notes)
+
+
+def test_visits_of_decisions_with_a_hand() -> None:
+    """Leduc has 6 decisions in the first round and 30 in the second: 3 hands there, and on a board 2 or 3."""
+    tree = PublicTree.of("leduc")
+    saved = thesis_figure_3_3._abstraction(tree, "3", lambda *_: None)
+    pcs = thesis_figure_3_3._solver(tree, saved, "pcs", 0)
+    pcs.run(10)
+    assert 2 * 10 * (6 * 3 + 30 * 2) <= thesis_figure_3_3.num_visits(pcs) <= 2 * 10 * (6 * 3 + 30 * 3)
+    cs = thesis_figure_3_3._solver(tree, saved, "cs", 0)
+    cs.run(10)
+    assert 0 < thesis_figure_3_3.num_visits(cs) <= 2 * 10 * 36
 
 
 def test_abstract_games_that_do_not_fit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,12 +101,14 @@ def test_abstract_games_that_do_not_fit_are_left_out(monkeypatch: pytest.MonkeyP
 
 def test_claims_about_abstract_games_name_the_games_of_the_thesis() -> None:
     figure = find_figure("thesis-figure-3.3")
-    assert figure.claims == (
+    by_time = (
         ("CS in 5 buckets", "PCS in 5 buckets"),
         ("PCS in 8 buckets", "CS in 8 buckets"),
         ("PCS in 10 buckets", "CS in 10 buckets"),
         ("PCS in 12 buckets", "CS in 12 buckets"),
     )
+    assert figure.claims[:4] == by_time
+    assert figure.claims[4:] == tuple((f"{one}, by visits", f"{other}, by visits") for one, other in by_time)
     assert figure.sizes[QUICK].parts == ("2", "5", "8")
     assert figure.sizes[PAPER].parts == ("2", "5", "8", "10", "12")
     assert thesis_figure_3_3.recipe("8", 4) == "PR-PHS 8x1-8x1-8x1-8"

@@ -5,6 +5,11 @@ before, so n^4 on the river; exploitability inside the abstract game. Published 
 the smallest game CS is ahead, and PCS matches and then surpasses it as buckets grow. 5, 8, 10 and 12 buckets
 are taken for the thesis's; 2 are added, because here CS is ahead in so small a game (docs/findings.md).
 
+Who is ahead by time depends on how fast each is programmed: PCS works on vectors of hands, which a processor
+of today does many at a time, and CS on one deal. So the algorithms are compared by *visits* as well, that is
+by decisions that were visited with one hand, a number that does not depend on the machine: both at the
+smaller of the numbers that they have at the end, between measurements along a line on logarithmic axes.
+
 A measurement takes the best response on a sample of boards (`errai.response.bucket_response`), the same ones
 for all curves of a size. It is too high on average; the data has beside each curve what the cross-validated
 estimate says, which is too low. Measuring takes no time of the race.
@@ -17,6 +22,7 @@ import numpy as np
 
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.stored import PlannedAbstraction
+from errai.engine.dealt_paths import DealtPaths
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
@@ -30,6 +36,7 @@ from errai.solvers.sampled import SampledSolver
 from errai.solvers.table_solver import TableSolver
 from errai.solvers.update_rules import SampledBoardsRule, SampledRule, find_rule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
+from errai.tree.betting_tree import DECISION
 
 GAME = "limit-holdem"
 ALGORITHMS = ("cs", "pcs")
@@ -42,6 +49,9 @@ NUM_BOARDS = 10_000
 MANY_ROWS = 1_000
 """Matrices of more rows are kept in two parts, those of fewer in ten."""
 
+NUM_PATHS = 32
+"""Whose hands are counted."""
+
 FIRST_POINT = 2.0
 """Seconds before the first measurement, which itself takes seconds."""
 
@@ -49,6 +59,11 @@ FIRST_POINT = 2.0
 def curve(buckets: str, algorithm: str) -> str:
     """Name a curve."""
     return f"{algorithm.upper()} in {buckets} buckets"
+
+
+def by_visits(name: str) -> str:
+    """Name what a curve comes to after as many visits as the other one of its size."""
+    return f"{name}, by visits"
 
 
 def recipe(buckets: str, num_rounds: int) -> str:
@@ -65,6 +80,7 @@ class _Measure:
 
     Attributes:
         below: mbb/g of all measurements so far.
+        visits: of decisions with a hand, at all measurements so far.
     """
 
     def __init__(self, tree: PublicTree, saved: SavedAbstraction, seed: int, tell: Tell) -> None:
@@ -76,13 +92,42 @@ class _Measure:
             count_pairs(tree.rules, layout, pair, NUM_BOARDS, seed, num_parts, partial(tell, "boards"))
         )
         self.below: list[float] = []
+        self.visits: list[float] = []
 
     def __call__(self, solver: TableSolver) -> float:
         """Return the exploitability of the average strategy in the abstract game, in mbb/g."""
         found = self._response.exploitability(BucketStrategy(solver.tree, self._saved, solver.averages))
         assert isinstance(found, SampledAbstractExploitability)
         self.below.append(found.cross_validated.mbb_per_game)
+        self.visits.append(num_visits(solver))
         return found.mbb_per_game
+
+
+def num_visits(solver: TableSolver) -> float:
+    """Return the decisions that a solver has visited so far, counted once for each hand at each.
+
+    Of PCS it is an estimate: hands at the boards of the first iterations stand for those of all.
+    """
+    if isinstance(solver, SampledSolver):
+        return solver.num_visits
+    assert isinstance(solver, PublicSampledSolver)
+    betting = solver.tree.betting
+    decisions = np.bincount(betting.round[betting.kind == DECISION], minlength=betting.num_rounds)
+    engine = solver.engine
+    assert isinstance(engine, DealtPaths)
+    paths = [engine.sample(solver.seed, iteration) for iteration in range(1, NUM_PATHS + 1)]
+    hands = [np.diff(engine.walker(path).full.cell_begin[0]) for path in paths]
+    # Each player's walk visits the decisions of both.
+    return float(2 * solver.iteration * np.mean([of_path @ decisions for of_path in hands]))
+
+
+def value_at(visits: Sequence[float], values: Sequence[float], at: float) -> float:
+    """Return a curve's value between its points, along a line on logarithmic axes.
+
+    >>> round(value_at([10.0, 1000.0], [100.0, 1.0], 100.0), 9)
+    10.0
+    """
+    return float(np.exp(np.interp(np.log(at), np.log(visits), np.log(values))))
 
 
 def _abstraction(tree: PublicTree, buckets: str, tell: Tell) -> SavedAbstraction:
@@ -109,6 +154,7 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
     points = seconds_to_measure(size.amount, FIRST_POINT, points_a_doubling=1)
     values: dict[str, Sequence[float]] = {}
     beside: dict[str, Sequence[float]] = {}
+    compared: dict[str, float] = {}
     notes, left_out = [], []
     for buckets in size.parts:
         try:
@@ -119,8 +165,14 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
             continue
         solvers = {curve(buckets, one): partial(_solver, tree, saved, one) for one in ALGORITHMS}
         values |= race(solvers, size, seed, tell, measure, points).values
-        below = np.array(measure.below).reshape(len(solvers), size.runs, len(points)).mean(axis=1)
-        for name, of_curve in zip(solvers, below.tolist(), strict=True):
+        shape = (len(solvers), size.runs, len(points))
+        below, visits = (
+            np.array(numbers).reshape(shape).mean(axis=1) for numbers in (measure.below, measure.visits)
+        )
+        at = float(visits[:, -1].min())
+        for name, of_curve, visited in zip(solvers, below.tolist(), visits.tolist(), strict=True):
+            beside[f"{name}, visits"] = visited
+            compared[by_visits(name)] = value_at(visited, values[name], at)
             beside[f"{name}, cross-validated"] = of_curve
             notes.append(
                 f"{name}: {values[name][-1]:.1f} mbb/g at the end on {NUM_BOARDS:,} boards, "
@@ -128,17 +180,22 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
             )
         ahead = min(solvers, key=lambda name: values[name][-1])
         notes.append(f"{ahead} is ahead at the end")
-    return Curves(points, values, tuple(left_out), beside=beside, notes=tuple(notes))
+        told = ", ".join(f"{name} {compared[by_visits(name)]:.1f}" for name in solvers)
+        notes.append(f"after {at:.3g} visits of decisions with a hand: {told} mbb/g")
+    return Curves(points, values, tuple(left_out), beside=beside, notes=tuple(notes), compared=compared)
 
+
+BY_TIME = (
+    (curve(SMALL, "cs"), curve(SMALL, "pcs")),
+    *((curve(buckets, "pcs"), curve(buckets, "cs")) for buckets in LARGER),
+)
+"""What the thesis has ahead, and behind, after the same time."""
 
 FIGURE = Figure(
     "limit hold'em, perfect recall, percentiles of E[HS2], in the abstract game, one thread",
     "mbb/g",
     {QUICK: Size(32.0, 1, (OURS, SMALL, LARGER[0])), PAPER: Size(10_000.0, 5, (OURS, SMALL, *LARGER))},
     draw,
-    claims=(
-        (curve(SMALL, "cs"), curve(SMALL, "pcs")),
-        *((curve(buckets, "pcs"), curve(buckets, "cs")) for buckets in LARGER),
-    ),
+    claims=(*BY_TIME, *((by_visits(ahead), by_visits(behind)) for ahead, behind in BY_TIME)),
     axes=SECONDS,
 )
