@@ -1,11 +1,13 @@
 """Edges of all hands against a known one, and strengths on a board: against slow twins and `equity`."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from naive import WITHOUT_JIT
 from naive.edges import naive_edge, naive_strength
 
-from errai.array_file import write_array
+from errai.abstraction.features.cache import CACHED_EDGES
 from errai.cards.boards import CanonicalBoards
 from errai.cards.deck import FULL_DECK, parse_cards
 from errai.cards.equity import equity, suit_permutations
@@ -106,7 +108,7 @@ def test_the_sum_over_boards_is_symmetrised(monkeypatch: pytest.MonkeyPatch) -> 
     assert found[FULL_DECK.hand_index(parse_cards("AsKs")), FULL_DECK.hand_index(parse_cards("AsQs"))] == 0
 
 
-def test_the_table_is_read_from_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_the_table_is_read_from_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "cache_root", lambda: tmp_path)
     made = []
 
@@ -119,8 +121,9 @@ def test_the_table_is_read_from_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_p
         holdem_edges.cache_clear()
         assert (holdem_edges() == 1).all()
     assert len(made) == 1
-    write_array(tmp_path / module.TABLE_NAME, np.zeros(3), name="x", units="x")  # type: ignore[operator]
-    (tmp_path / module.TABLE_NAME).write_bytes(b"damaged")  # type: ignore[operator]
+    (cached,) = tmp_path.iterdir()
+    assert cached.name == CACHED_EDGES
+    (tmp_path / module.TABLE_PATH).write_bytes(b"damaged")
     holdem_edges.cache_clear()
     assert (holdem_edges() == 1).all()
     assert len(made) == 2

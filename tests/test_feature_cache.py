@@ -298,7 +298,7 @@ def test_an_empty_last_cluster_of_opponents_shifts_nothing(
 
 @pytest.fixture
 def filled(own_cache: Path) -> Path:
-    """Features of Leduc and Kuhn, an old folder of Leduc's, an unknown one, old kernels."""
+    """Features of Leduc and Kuhn, an old folder of Leduc's, an unknown one, old kernels, edges."""
     build_features(FeaturePlan(rules_of("leduc"), 2))
     build_features(FeaturePlan(rules_of("leduc"), 3, {"ochs"}))
     build_features(FeaturePlan(rules_of("kuhn"), 2, ()))
@@ -310,6 +310,9 @@ def filled(own_cache: Path) -> Path:
     (own_cache / "features-1111" / ".ochs-1.array.partial").write_bytes(b"12345")
     (own_cache / "kernels-2222").mkdir()
     (own_cache / "kernels-2222" / "a.nbc").write_bytes(b"12345")
+    for name in ("edges-1", "edges-0"):
+        (own_cache / name).mkdir()
+        array_file.write_array(own_cache / name / "holdem.array", np.zeros(3), name="holdem", units="boards")
     (own_cache / "mine").mkdir()
     return own_cache
 
@@ -323,7 +326,9 @@ def listed(run_errai, *more: str) -> dict[str, dict[str, object]]:
 def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:
     leduc, kuhn = (FeaturePlan(rules_of(name), 2).folder.name for name in ("leduc", "kuhn"))
     found = listed(run_errai)
-    assert found.keys() == {leduc, kuhn, "features-0000", "features-1111", "kernels-2222"}
+    edges = {"edges-0", "edges-1"}
+    assert found.keys() == {leduc, kuhn, "features-0000", "features-1111", "kernels-2222", *edges}
+    assert (found["edges-1"]["contents"], found["edges-1"]["format"]) == (["holdem"], "1")
     holds = ["deals", "histograms", "ochs of 2, 3", "opponent clusters of 2, 3", "squared", "strength"]
     assert (found[leduc]["contents"], found[leduc]["game"], found[leduc]["format"]) == (holds, "leduc", 2)
     assert found[kuhn]["contents"] == ["deals", "strength"]
@@ -336,12 +341,13 @@ def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:
     assert {name for name, entry in found.items() if entry["old"]} == {
         "features-0000",
         "features-1111",
+        "edges-0",
         "kernels-2222",
     }
     status, out, err = run_errai("cache")
     assert (status, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()[3:-1]] == list(found)
-    newest_first = [kuhn, "features-1111", leduc, "features-0000", "kernels-2222"]
+    newest_first = [kuhn, "features-1111", leduc, "features-0000", "edges-1", "edges-0", "kernels-2222"]
     for age, name in enumerate(newest_first):
         for path in (filled / name).iterdir():
             os.utime(path, (10**9 - age, 10**9 - age))
@@ -354,11 +360,15 @@ def test_cache_lists_what_there_is(filled: Path, run_errai) -> None:
 @pytest.mark.parametrize(
     ("what", "gone"),
     [
-        ("old", {"features-0000", "features-1111", "kernels-2222"}),
+        ("old", {"features-0000", "features-1111", "edges-0", "kernels-2222"}),
+        ("edges", {"edges-0", "edges-1"}),
         ("leduc", {"LEDUC", "features-0000"}),
         ("kernels", {"kernels-2222"}),
         ("features", {"LEDUC", "KUHN", "features-0000", "features-1111"}),
-        ("all", {"LEDUC", "KUHN", "features-0000", "features-1111", "kernels-2222"}),
+        (
+            "all",
+            {"LEDUC", "KUHN", "features-0000", "features-1111", "edges-0", "edges-1", "kernels-2222"},
+        ),
         ("rhode-island", set()),
     ],
 )
@@ -389,7 +399,7 @@ def test_cache_verifies(filled: Path, run_errai) -> None:
     folder = FeaturePlan(rules_of("leduc"), 2).folder
     assert listed(run_errai, "--verify")[folder.name]["damaged"] == []
     status, out, _ = run_errai("cache", "--verify")
-    assert (status, [line.split()[-1] for line in out.splitlines()[3:-1]]) == (0, ["whole"] * 4 + ["-"])
+    assert (status, [line.split()[-1] for line in out.splitlines()[3:-1]]) == (0, ["whole"] * 6 + ["-"])
     flip(folder / "strength-0.array")
     shutil.copy(folder / "deals-0.array", folder / "deals-1.array")
     status, out, err = run_errai("cache", "--verify", "--json")
@@ -408,7 +418,8 @@ def test_cache_refuses(own_cache: Path, run_errai) -> None:
     for what, sentence in (
         (
             "leduk",
-            "--clear must be all, old, features, abstractions, kernels or the name of a game, not 'leduk'",
+            "--clear must be all, old, features, abstractions, edges, kernels or the name of a game, "
+            "not 'leduk'",
         ),
         ("bluff-1-1", "'bluff-1-1' is a dice game: only card games have features"),
     ):

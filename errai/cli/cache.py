@@ -12,7 +12,7 @@ from errai.errors import UsageError
 if TYPE_CHECKING:
     from errai.abstraction.features.cache import CachedFolder
 
-GROUPS = ("all", "old", "features", "abstractions", "kernels")
+GROUPS = ("all", "old", "features", "abstractions", "edges", "kernels")
 
 
 def cache_command(
@@ -22,19 +22,19 @@ def cache_command(
             "--clear",
             metavar="WHAT",
             help="Remove 'all', 'old' (what this version does not read), 'features', 'abstractions', "
-            "'kernels', or features and abstractions of a game such as 'leduc'.",
+            "'edges', 'kernels', or features and abstractions of a game such as 'leduc'.",
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read every file of features and abstractions and check it.")
+        bool, typer.Option("--verify", help="Read every file but those of kernels and check it.")
     ] = False,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """List, verify or clear the cache.
 
-    It holds features of hands, abstractions that a training needed and compiled kernels, those of older
-    versions included.
+    It holds features of hands, abstractions that a training needed, edges of hands that an analysis needed
+    and compiled kernels, those of older versions included.
     """
     from errai.abstraction.features import cache
     from errai.abstraction.features.features import HOW_TO_BUILD_ANEW

@@ -13,10 +13,12 @@ from collections import OrderedDict
 from functools import cache, cached_property
 from itertools import combinations
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from errai.abstraction.features.cache import CACHED_EDGES
 from errai.array_file import read_array, write_array
 from errai.cards import _evaluator
 from errai.cards.boards import CanonicalBoards
@@ -39,7 +41,8 @@ EDGES_KEPT = 12
 BOARDS_AT_ONCE = 64
 """Their strengths stay near while all pairs of hands are compared."""
 
-TABLE_NAME = "holdem-edges-1.array"
+TABLE_PATH = Path(CACHED_EDGES) / "holdem.array"
+"""In the cache folder."""
 
 
 class Edges:
@@ -210,13 +213,13 @@ def holdem_edges() -> Floats64:
 
     It is read from the cache folder, or made and kept there.
     """
-    path = cache_root() / TABLE_NAME
+    path = cache_root() / TABLE_PATH
     try:
         sums = read_array(path)[1]
     except UsageError:
         sums = _sum_all_boards()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_array(path, sums, name="holdem-edges", units="boards won less boards lost")
+        write_array(path, sums, name=path.stem, units="boards won less boards lost")
     return sums / comb(NUM_CARDS - 4, 5)
 
 

@@ -2,7 +2,8 @@
 
 A folder `features-HASH` has the features of some cards (`features.py`), a folder `abstraction-HASH` one
 abstraction that a training needed (`errai/abstraction/stored.py`), a folder `kernels-HASH` the machine code
-of one version of all kernels (`errai/kernels.py`). Everything in them can be built again.
+of one version of all kernels (`errai/kernels.py`), a folder `edges-FORMAT` what any two hands win from each
+other (`errai/evaluation/edges.py`). Everything in them can be built again.
 """
 
 import json
@@ -25,12 +26,16 @@ from errai.games.catalogue import restore_rules
 from errai.games.rules import PokerRules
 from errai.kernels import cache_root, kernel_hash
 
-FEATURES, ABSTRACTIONS, KERNELS = "features", "abstractions", "kernels"
-KERNELS_PREFIX = "kernels-"
+FEATURES, ABSTRACTIONS, KERNELS, EDGES = "features", "abstractions", "kernels", "edges"
+KERNELS_PREFIX, EDGES_PREFIX = "kernels-", "edges-"
 
 FORMAT_BEFORE_IT_WAS_NOTED = 1
 FORMAT_OF_ABSTRACTIONS = 1
 """As `abstraction.py` has it, which is not imported here: it needs features itself."""
+
+FORMAT_OF_EDGES = 1
+CACHED_EDGES = f"{EDGES_PREFIX}{FORMAT_OF_EDGES}"
+"""The folder in which edges are kept."""
 
 _ARRAY = re.compile(r"(.+?)(?:-\d+)?(?:-of-(\d+))?\.array")
 _CLUSTERS = re.compile(r"opponent-clusters(?:-(\d+))?\.array")
@@ -42,8 +47,8 @@ class CachedFolder:
 
     Attributes:
         path: the folder.
-        kind: `features`, `abstractions` or `kernels`.
-        game: the game that it was built for, or its cards; empty for kernels.
+        kind: `features`, `abstractions`, `edges` or `kernels`.
+        game: the game that it was built for, or its cards; empty for kernels and edges.
         cards: what decides features, as `HandClasses.card_signature`; empty where it is not known.
         what: what it holds, such as `strength`, `ochs of 8` or `unfinished histograms`.
         format: its version; None where it does not say.
@@ -68,7 +73,7 @@ class CachedFolder:
 
 
 def cached_folders() -> list[CachedFolder]:
-    """List the folders of the cache: features, abstractions, kernels, the newest of each kind first."""
+    """List the folders: features, abstractions, edges, kernels, the newest of each kind first."""
     found = []
     for path in sorted(cache_root().glob("*-*")):
         if path.is_dir() and path.name.startswith(FOLDER_PREFIX):
@@ -77,12 +82,14 @@ def cached_folders() -> list[CachedFolder]:
             found.append(_abstraction_folder(path))
         elif path.is_dir() and path.name.startswith(KERNELS_PREFIX):
             found.append(_kernel_folder(path))
-    order = (FEATURES, ABSTRACTIONS, KERNELS)
+        elif path.is_dir() and path.name.startswith(EDGES_PREFIX):
+            found.append(_edges_folder(path))
+    order = (FEATURES, ABSTRACTIONS, EDGES, KERNELS)
     return sorted(found, key=lambda one: (order.index(one.kind), -one.modified))
 
 
 def damages(folder: CachedFolder) -> Iterator[str]:
-    """Verify every bit of features or abstractions; yield a sentence for each file that is damaged."""
+    """Verify every bit of all but kernels; yield a sentence for each file that is damaged."""
     if folder.kind == KERNELS:
         return
     for path in sorted(folder.path.glob("[!.]*.array")):
@@ -97,7 +104,7 @@ def damages(folder: CachedFolder) -> Iterator[str]:
 
 def clear(folder: CachedFolder) -> None:
     """Remove a folder of the cache; one that is being built is refused."""
-    if folder.kind == KERNELS:  # Numba compiles anew where a file is gone
+    if folder.kind in (KERNELS, EDGES):  # whoever misses a file there makes it anew
         shutil.rmtree(folder.path)
         return
     with FolderLock(folder.path):
@@ -160,6 +167,13 @@ def _kernel_folder(path: Path) -> CachedFolder:
     return CachedFolder(
         path, KERNELS, "", {}, ("machine code",), version, version != kernel_hash(), size, modified
     )
+
+
+def _edges_folder(path: Path) -> CachedFolder:
+    version = path.name.removeprefix(EDGES_PREFIX)
+    size, modified = _size(path)
+    is_old = version != str(FORMAT_OF_EDGES)
+    return CachedFolder(path, EDGES, "", {}, _contents(path), version, is_old, size, modified)
 
 
 def _contents(path: Path) -> tuple[str, ...]:
