@@ -379,6 +379,34 @@ def test_the_command_tells_what_was_played(run_errai: RunErrai, tmp_path: Path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        ([], "before the first hand"),
+        ([b"# not yet\r\n"], "before the first hand"),
+        ([b"MATCHSTATE:0:0::7d3d|\r\n"], "in hand 0"),
+    ],
+)
+def test_an_end_before_anything_was_played_is_told(run_errai: RunErrai, lines: list[bytes], where: str):
+    """So ends a match whose other player has left: without a word it would look like one that was played."""
+    port, _, thread = dealt(*lines)
+    status, out, told = run_errai("acpc", "half", "127.0.0.1", str(port), "--game", "limit-holdem")
+    thread.join(20)
+    assert (status, out) == (0, "")
+    assert told == (
+        f"errai: half played 0 hands of limit-holdem: +0 chips (+0 mbb/g); the connection ended {where}\n"
+    )
+
+
+def test_nothing_but_nonsense_is_told_where_nothing_was_played(run_errai: RunErrai):
+    port, _, thread = dealt(b"RUBBISH\r\n")
+    status, out, told = run_errai("acpc", "half", "127.0.0.1", str(port), "--game", "limit-holdem")
+    thread.join(20)
+    assert (status, out) == (2, "")
+    assert told.startswith("errai: the dealer sent 'RUBBISH'")
+    assert told.count("\n") == 1
+
+
 def test_the_command_prints_json(run_errai: RunErrai):
     port, _, thread = dealt(b"MATCHSTATE:1:0::|7d3d\r\n", b"MATCHSTATE:0:1:f:7d3d|\r\n")
     command = ["acpc", "always-call", "127.0.0.1", str(port), "--game", "limit-holdem", "--json"]

@@ -60,11 +60,13 @@ def acpc_command(
         file = _open_log(log)
         try:
             talk = Conversation(player, seed, None if file is None else lambda line: _write(file, line))
+            ended = False
             try:
                 play(player, connection, timeout=timeout, conversation=talk)
+                ended = True
             finally:
-                # Whatever ended it, what was played is told.
-                if talk.played.hands or talk.played.times.count or json:
+                # Whatever ended it, what was played is told; before anything was, an error says enough.
+                if ended or talk.played.hands or talk.played.times.count or json:
                     _tell(agent, rules, talk.played, json)
         finally:
             player.close()
@@ -125,6 +127,8 @@ def _tell(agent: str, rules: "PokerRules", played: "Played", json: bool) -> None
         )
     if played.unfinished is not None:
         line += f"; the connection ended in hand {played.unfinished}"
+    elif not played.hands:
+        line += "; the connection ended before the first hand"
     if played.mended:
         line += f"; {played.mended:,} actions were not legal, the first: {played.first_mended}"
     print(f"errai: {line}", file=sys.stderr)
