@@ -1,8 +1,10 @@
 """What figures 4.4 and 4.5 of THESIS are made of: how exploitable abstract strategies of [2-4] hold'em are.
 
 Two-round hold'em with four bets a round is small enough to be solved without an abstraction, so the price of
-one can be told exactly: both players abstracted (A-vs-A), and each position abstracted against an
-unabstracted opponent (A-vs-U). Published, in mbb/g: 144 and 81 for a perfect-recall abstraction with 5
+one can be told exactly: both players abstracted (A-vs-A), each position abstracted against an unabstracted
+opponent (A-vs-U), and CFR-BR, which samples sub-games and should come to what A-vs-U finds, with trunks of
+one and of two rounds. Between two measurements CFR-BR samples `SAMPLES` sub-games for each iteration of the
+others, which see all 1,755 flops. Published, in mbb/g: 144 and 81 for a perfect-recall abstraction with 5
 buckets in each round (1,790 information sets), 103 and 25 for an imperfect-recall one with 169 and 570
 (41,252).
 
@@ -34,12 +36,17 @@ from errai.errors import UsageError
 from errai.experiments.figure import Curves, Tell, points_to_measure
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
+from errai.solvers.make import make_solver
 from errai.solvers.solve import Solver
 from errai.solvers.update_rules import find_rule
 
 GAME = "holdem-2-4"
 BOTH_ABSTRACTED = "A-vs-A"
 AGAINST_FULL = "A-vs-U"
+AVERAGE, CURRENT = "CFR-BR average", "CFR-BR current"
+TRUNKS = (1, 2)
+SAMPLES = 400
+"""Sub-games that CFR-BR samples for each iteration of CFR+."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +90,15 @@ class FirstRounds:
     ) -> npt.NDArray[np.integer]:
         """Return the bucket of each row of hole cards and board."""
         return self.longer.buckets(cards, round_index, player)
+
+
+def response_curve(trunk: int, what: str) -> str:
+    """Name a curve of CFR-BR.
+
+    >>> response_curve(2, AVERAGE)
+    'CFR-BR average, 2-round trunk'
+    """
+    return f"{what}, {trunk}-round trunk"
 
 
 class AbstractionCurves(NamedTuple):
@@ -152,6 +168,38 @@ def abstraction_curves(
     )
 
 
+def response_curves(
+    game: PokerRules,
+    abstraction: CardAbstraction,
+    trunk: int,
+    points: Sequence[int],
+    tell: Tell,
+    samples: int = SAMPLES,
+    num_threads: int | None = None,
+) -> dict[str, list[float]]:
+    """Solve a game by CFR-BR with linear weights: exploitability in the real game, in mbb/g, by name of curve.
+
+    Args:
+        game: the game.
+        abstraction: of both learners.
+        trunk: rounds of the trunk.
+        points: when to measure.
+        tell: whom to tell after each.
+        samples: sub-games that are sampled for each of the points' iterations.
+        num_threads: as for `solve`.
+    """
+    rule = find_rule("cfr-br").with_options(trunk=trunk, discount=(1.0, 1.0, 1.0))
+    tree = PublicTree.of(game).abstracted_by((abstraction, abstraction))
+    solver = make_solver(tree, rule, num_threads=num_threads)
+    found: dict[str, list[float]] = {response_curve(trunk, what): [] for what in (AVERAGE, CURRENT)}
+    for point in points:
+        solver.run(point * samples - solver.iteration)
+        for values, is_current in zip(found.values(), (False, True), strict=True):
+            values.append(solver.measure(is_current).exploitability.mbb_per_game)
+        tell(f"{abstraction.name}, CFR-BR, {trunk}-round trunk", point, points[-1])
+    return found
+
+
 def abstracted_curves(
     bucketings: Sequence[tuple[str, str]], iterations: int, seed: int, tell: Tell
 ) -> Curves:
@@ -181,4 +229,7 @@ def abstracted_curves(
         found = abstraction_curves(game, abstraction, points, tell)
         values[f"{abstraction.name}, {BOTH_ABSTRACTED}"] = found.both
         values[f"{abstraction.name}, {AGAINST_FULL}"] = found.against_full
+        for trunk in TRUNKS:
+            of_trunk = response_curves(game, abstraction, trunk, points, tell)
+            values |= {f"{abstraction.name}, {name}": one for name, one in of_trunk.items()}
     return Curves(points, values, tuple(left_out))

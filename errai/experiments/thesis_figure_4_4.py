@@ -1,6 +1,13 @@
 """THESIS figure 4.4: [2-4] hold'em with a perfect-recall abstraction of 5 buckets a round."""
 
-from errai.experiments.abstracted_holdem import AGAINST_FULL, BOTH_ABSTRACTED, abstracted_curves
+from errai.experiments.abstracted_holdem import (
+    AGAINST_FULL,
+    AVERAGE,
+    BOTH_ABSTRACTED,
+    TRUNKS,
+    abstracted_curves,
+    response_curve,
+)
 from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
 
 BUCKETINGS = (("PR-PHS 5x1-5", ""), ("PR-PHS-PHS-C-C 5x1-5x1-C-C", "limit-holdem"))
@@ -17,5 +24,9 @@ FIGURE = Figure(
     "mbb/g",
     {PAPER: Size(200)},
     draw,
-    ends=((BOTH_ABSTRACTED, 144.0), (AGAINST_FULL, 81.0)),
+    ends=(
+        (BOTH_ABSTRACTED, 144.0),
+        (AGAINST_FULL, 81.0),
+        *((response_curve(trunk, AVERAGE), 81.0) for trunk in TRUNKS),
+    ),
 )

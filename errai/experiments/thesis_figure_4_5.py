@@ -1,6 +1,13 @@
 """THESIS figure 4.5: [2-4] hold'em with an imperfect-recall abstraction of 169 and 570 buckets."""
 
-from errai.experiments.abstracted_holdem import AGAINST_FULL, BOTH_ABSTRACTED, abstracted_curves
+from errai.experiments.abstracted_holdem import (
+    AGAINST_FULL,
+    AVERAGE,
+    BOTH_ABSTRACTED,
+    TRUNKS,
+    abstracted_curves,
+    response_curve,
+)
 from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
 
 BUCKETINGS = (
@@ -21,5 +28,9 @@ FIGURE = Figure(
     "mbb/g",
     {PAPER: Size(200)},
     draw,
-    ends=((BOTH_ABSTRACTED, 103.0), (AGAINST_FULL, 25.0)),
+    ends=(
+        (BOTH_ABSTRACTED, 103.0),
+        (AGAINST_FULL, 25.0),
+        *((response_curve(trunk, AVERAGE), 25.0) for trunk in TRUNKS),
+    ),
 )
