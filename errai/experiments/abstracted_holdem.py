@@ -177,7 +177,7 @@ def response_curves(
     samples: int = SAMPLES,
     num_threads: int | None = None,
 ) -> dict[str, list[float]]:
-    """Solve a game by CFR-BR with linear weights: exploitability in the real game, in mbb/g, by name of curve.
+    """Solve a game by CFR-BR with linear weights: exploitability in mbb/g of the real game, by curve.
 
     Args:
         game: the game.
