@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from errai.experiments.figure import (
     compare,
     points_to_measure,
 )
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.registry import FIGURES, find_figure
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
@@ -155,7 +157,7 @@ def test_curves_beside_published_ones(
     """A figure of four points: where curves cross, where they end, which is below, and what is left out."""
     values: dict[str, Sequence[float]] = {"A": [4.0, 2.0, 1.0, 0.5], "B": [1.0, 2.0, 3.0, 3.0]}
 
-    def draw(size: Size, seed: int, tell: Tell) -> Curves:
+    def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
         return Curves([1, 2, 5, size.iterations], values, (f"'C' is left out: seed {seed}",))
 
     figure = Figure(
@@ -232,7 +234,7 @@ def test_sizes_of_a_figure_over_seconds(
 ) -> None:
     asked: list[Size] = []
 
-    def draw(size: Size, seed: int, tell: Tell) -> Curves:
+    def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
         asked.append(size)
         return Curves([0.5, 1.5], {"A": [2.0, 1.0], "B": [3.0, 2.0]})
 
@@ -269,11 +271,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """A figure that takes no time, and what it was asked for."""
     asked: list[object] = []
 
-    def draw(size: Size, seed: int, tell: Tell) -> Curves:
+    def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
         asked.append((size.iterations, seed))
         tell("CFR", 1, 4)
-        if seed == 9:
-            raise KeyboardInterrupt
         return Curves([1, 2], {"A": [2.0, 1.0]}, ())
 
     figure = Figure("One curve", "chips", {PAPER: Size(1234)}, draw, crossings=(), claims=(), ends=())
@@ -296,16 +296,46 @@ def test_as_many_iterations_as_in_the_paper_and_into_this_folder(
     assert (json.loads(out)["iterations"], small[1]) == (1, (1, 0))
 
 
-def test_an_interrupted_figure_says_how_to_begin_again(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: list[object]
+def test_an_interrupted_figure_goes_on_with_the_parts_that_are_done(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    made: list[str] = []
+    breaks_off = True
+
+    def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
+        def curve(name: str) -> list[float]:
+            if name == "B" and breaks_off:
+                raise KeyboardInterrupt
+            made.append(name)
+            return [2.0, 1.0 + len(made)]
+
+        return Curves([1, 2], {name: kept.part(name, partial(curve, name)) for name in ("A", "B")})
+
+    figure = Figure("Two curves", "chips", {PAPER: Size(1234)}, draw)
+    monkeypatch.setattr("errai.experiments.registry.find_figure", lambda name: figure)
     monkeypatch.chdir(tmp_path)
-    status, out, err = reproduce(capsys, monkeypatch, "one", "--out", "a b", "--seed", "9")
+    command = ("two", "--out", "a b", "--seed", "9")
+    status, out, err = reproduce(capsys, monkeypatch, *command)
     assert (status, out) == (130, "")
+    (kept,) = (tmp_path / "a b").iterdir()
     assert err == (
-        "errai: interrupted; nothing was kept; begin again with: errai reproduce one --out 'a b' --seed 9\n"
+        f"errai: interrupted; parts that are done stay in a b/{kept.name}; go on with: "
+        "errai reproduce two --out 'a b' --seed 9 --resume\n"
     )
-    assert list((tmp_path / "a b").iterdir()) == []
+    status, _, err = reproduce(capsys, monkeypatch, *command, "--resume")
+    assert (status, err.count("--resume")) == (130, 1)
+    breaks_off = False
+    status, _, err = reproduce(capsys, monkeypatch, *command, "--resume", "--iterations", "5")
+    assert (status, made) == (0, ["A", "A", "B"])  # another size begins anew
+    assert reproduce(capsys, monkeypatch, *command, "--resume")[0] == 0
+    assert made == ["A", "A", "B", "B"]
+    assert (tmp_path / "a b" / "two.csv").read_text().split() == ["iteration,A,B", "1,2.0,2.0", "2,2.0,5.0"]
+    assert not kept.exists()
+    breaks_off = True
+    assert reproduce(capsys, monkeypatch, *command)[0] == 130
+    breaks_off = False
+    assert reproduce(capsys, monkeypatch, *command)[0] == 0  # without --resume all is made anew
+    assert made[4:] == ["A", "A", "B"]
 
 
 def test_a_figure_needs_matplotlib_before_anything_is_made(

@@ -60,7 +60,7 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["CS in 2 buckets", "PCS in 2 buckets", "CS in 3 buckets", "PCS in 3 buckets"]
     assert list(curves.values) == names
     assert list(curves.beside) == [
-        f"{name}, {what}" for name in names for what in ("visits", "cross-validated")
+        f"{name}, {what}" for name in names for what in ("cross-validated", "visits")
     ]
     assert curves.points == [0.1, 0.2]
     for name in names:

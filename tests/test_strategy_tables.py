@@ -32,7 +32,7 @@ def test_treatments_win_what_they_are_worth(monkeypatch: pytest.MonkeyPatch) -> 
     }
     asked: list[tuple[str, float, int]] = []
 
-    def train_preset(preset: str, seconds: float, seed: int) -> object:
+    def train_preset(preset: str, seconds: float, seed: int, out: Path | None = None) -> object:
         asked.append((preset, seconds, seed))
         return trained[seed]
 
@@ -114,7 +114,9 @@ def test_crosstable_of_strategies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thesis_table_5_3, "AGENTS", agents)
     trained: dict[str, errai.Strategy] = {}
 
-    def train_preset(preset: str, seconds: float, seed: int, changed: dict[str, dict[str, str]]) -> object:
+    def train_preset(
+        preset: str, seconds: float, seed: int, changed: dict[str, dict[str, str]], out: Path | None
+    ) -> object:
         assert (preset, seconds, seed, changed["game"]) == ("limit-quick", 3.0, 2, {"name": "leduc"})
         name = changed["abstraction"]["name"]
         number = 10 ** (1 + len(trained))
@@ -161,7 +163,7 @@ def test_table_5_3_by_its_command(
 
 def test_exploitability_by_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = errai.solve("leduc", "external", iterations=300, seed=1).strategy
-    monkeypatch.setattr(purification_threshold, "train_preset", lambda *_: strategy)
+    monkeypatch.setattr(purification_threshold, "train_preset", lambda *_, **__: strategy)
     curves = purification_threshold.draw(Size(40, parts=("leduc", "1")), 3, ignore)
     assert curves.points == [0.0, 0.05, 0.15, 0.25, 0.5]
     for place, threshold in enumerate(curves.points):

@@ -1,11 +1,12 @@
 """`errai reproduce`: a figure or table, made again: data as CSV, a picture as PNG, and a comparison."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from errai import __version__
 from errai.cli.options import Iterations, Json, Out, Seed, Time, given_command
 from errai.cli.output import format_seconds, print_json, print_table
 from errai.cli.progress import Progress
@@ -29,6 +30,10 @@ def reproduce_command(
     ] = None,
     iterations: Iterations = None,
     time: Time = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with what an interrupted figure has kept in --out."),
+    ] = False,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
@@ -37,15 +42,18 @@ def reproduce_command(
     Data, picture, comparison and a log go into the folder --out (or here). Without --size it is the quick
     one, where the paper's takes more than minutes. --iterations, or --time for figures over seconds, sets
     how far each curve goes; of sampled exploitability, iterations are samples of each size.
-    A table is data and comparison, and takes neither.
+    A table is data and comparison, and takes neither. Runs, matches and trainings that are done are kept
+    until the figure is whole, so that --resume goes on where an interruption was.
     """
     if name in TABLES:
-        for option, value in (("--iterations", iterations), ("--time", time), ("--size", size)):
+        options = {"--iterations": iterations, "--time": time, "--size": size, "--resume": resume or None}
+        for option, value in options.items():
             if value is not None:
                 raise UsageError(f"{option} needs a figure, and '{name}' is a table that is counted")
         _reproduce_table(name, Path(out or "."), json)
         return
     from errai.experiments.figure import compare, draw_picture
+    from errai.experiments.kept import Kept
     from errai.experiments.registry import find_figure
     from errai.runs.plot import verify_plots
 
@@ -55,9 +63,12 @@ def reproduce_command(
     folder = Path(out or ".")
     folder.mkdir(parents=True, exist_ok=True)
     data, picture = folder / f"{name}.csv", folder / f"{name}.png"
-    kept = f"nothing was kept; begin again with: {given_command(context)}"
-    with Progress(kept, log=folder / f"{name}.log") as progress:
-        curves = figure.draw(chosen, seed, progress.report)
+    what = {"figure": name, "size": asdict(chosen), "seed": seed, "version": __version__}
+    kept = Kept(folder / name, what, resume=resume)
+    command = given_command(context)
+    told = f"parts that are done stay in {kept.folder}; go on with: {command}{'' if resume else ' --resume'}"
+    with Progress(told, log=folder / f"{name}.log") as progress:
+        curves = figure.draw(chosen, seed, progress.report, kept)
         for reason in curves.left_out:
             progress.say(reason)
     curves.write_csv(data, figure.axes.point)
@@ -66,6 +77,7 @@ def reproduce_command(
     rows = folder / f"{name}-rows.csv"
     if curves.rows:
         curves.write_rows(rows)
+    kept.remove()
     if json:
         print_json(_as_json(name, figure, found, chosen, seed) | {"data": str(data), "picture": str(picture)})
         return

@@ -20,6 +20,7 @@ perfect-recall buckets are most likely percentiles of hold'em's E[HS2].
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from errai.abstraction.recipe import parse_recipes
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.experiments.figure import Curves, Tell, points_to_measure
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.games.catalogue import load_game
 from errai.games.rules import PokerRules
 from errai.solvers.make import make_solver
@@ -201,7 +203,7 @@ def response_curves(
 
 
 def abstracted_curves(
-    bucketings: Sequence[tuple[str, str]], iterations: int, seed: int, tell: Tell
+    bucketings: Sequence[tuple[str, str]], iterations: int, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT
 ) -> Curves:
     """Solve [2-4] hold'em with some abstractions; those that need hold'em's features only where they are.
 
@@ -210,6 +212,7 @@ def abstracted_curves(
         iterations: of each solution.
         seed: of the clustering.
         tell: whom to tell.
+        kept: where solutions that are done are kept.
     """
     game = load_game(GAME)
     assert isinstance(game, PokerRules)
@@ -226,10 +229,15 @@ def abstracted_curves(
             )
             continue
         abstraction = build_for(game, recipe, rules, seed)
-        found = abstraction_curves(game, abstraction, points, tell)
-        values[f"{abstraction.name}, {BOTH_ABSTRACTED}"] = found.both
-        values[f"{abstraction.name}, {AGAINST_FULL}"] = found.against_full
+        both, against_full = kept.part(
+            f"{abstraction.name}, CFR+", partial(abstraction_curves, game, abstraction, points, tell)
+        )
+        values[f"{abstraction.name}, {BOTH_ABSTRACTED}"] = both
+        values[f"{abstraction.name}, {AGAINST_FULL}"] = against_full
         for trunk in TRUNKS:
-            of_trunk = response_curves(game, abstraction, trunk, points, tell)
+            of_trunk = kept.part(
+                f"{abstraction.name}, {trunk}-round trunk",
+                partial(response_curves, game, abstraction, trunk, points, tell),
+            )
             values |= {f"{abstraction.name}, {name}": one for name, one in of_trunk.items()}
     return Curves(points, values, tuple(left_out))

@@ -1,6 +1,7 @@
 """CEP figure 1a: regret matching and regret matching+, averages with constant and with linear weights."""
 
 from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.rhode_island import convergence, crossings_without_numbers
 from errai.solvers.update_rules import FactorRule, UpdateRule
 
@@ -12,7 +13,7 @@ RULES: dict[str, UpdateRule] = {
 }
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; nothing is random."""
     return convergence(RULES, size.iterations, tell, current=False)
 

@@ -1,11 +1,12 @@
 """CEP figure 1b: average and current strategies of CFR and CFR+."""
 
 from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.rhode_island import convergence, crossings_without_numbers
 from errai.solvers.update_rules import find_rule
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; nothing is random."""
     rules = {"CFR": find_rule("cfr"), "CFR+": find_rule("cfr+")}
     return convergence(rules, size.iterations, tell, current=True)

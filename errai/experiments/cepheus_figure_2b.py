@@ -4,13 +4,14 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.experiments.figure import PAPER, Curves, Figure, PublishedCrossing, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.matrix_games import mean_convergence
 
 NUM_MATRICES = 10
 MATRIX_SIZE = 1000
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides the matrices."""
 
     def game(number: int) -> npt.NDArray[np.float64]:

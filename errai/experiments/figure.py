@@ -8,9 +8,10 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from errai.errors import UsageError
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.runs.plot import plot_curves
 
 POINTS_A_DECADE = 12
@@ -128,6 +129,20 @@ SECONDS = Axes("seconds", "second", "seconds")
 """Of figures of papers: exploitability over iterations, or over the time that they take."""
 
 
+class Draw(Protocol):
+    """Makes the curves of a figure."""
+
+    def __call__(self, size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
+        """Return the curves.
+
+        Args:
+            size: how much of the figure is made.
+            seed: of everything random.
+            tell: whom to tell.
+            kept: where parts that are done are kept.
+        """
+
+
 @dataclass(frozen=True)
 class Figure:
     """How a figure is made and what the paper says of it.
@@ -136,7 +151,7 @@ class Figure:
         title: what it shows.
         unit: of exploitability, as told.
         sizes: by name; `PAPER` as much as the paper has, `QUICK` where that takes more than minutes.
-        draw: size, seed and whom to tell to curves.
+        draw: makes the curves.
         crossings: where curves reach certain values.
         claims: curve, another curve that the paper has above it at the end; or two of the numbers compared.
         ends: end of a curve's name, published value at the end.
@@ -146,7 +161,7 @@ class Figure:
     title: str
     unit: str
     sizes: dict[str, Size]
-    draw: Callable[[Size, int, Tell], Curves]
+    draw: Draw
     crossings: tuple[PublishedCrossing, ...] = ()
     claims: tuple[tuple[str, str], ...] = ()
     ends: tuple[tuple[str, float], ...] = ()

@@ -1,9 +1,11 @@
 """How a match goes: what was won and how sure that is, batch by batch. The curves of tables of matches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from errai.experiments.figure import Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.play.agent import Agent
 from errai.play.match import MatchPlan
 from errai.play.match_score import Score
@@ -19,7 +21,7 @@ class Course(NamedTuple):
         half_widths: [batch] half of the 95% interval.
     """
 
-    deals: Sequence[int]
+    deals: Sequence[float]
     means: Sequence[float]
     half_widths: Sequence[float]
 
@@ -29,16 +31,25 @@ class Course(NamedTuple):
         return self._replace(means=[-mean for mean in self.means])
 
 
-def play_course(first: Agent, second: Agent, num_deals: int, seed: int, tell: Tell) -> Course:
-    """Play a match in duplicate."""
+def play_course(
+    first: Agent, second: Agent, num_deals: int, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT
+) -> Course:
+    """Play a match in duplicate; one that is kept by the names of the agents is not played again."""
+    name = f"{first.name} against {second.name}"
+    return Course(*kept.part(name, lambda: _played(first, second, num_deals, seed, partial(tell, name))))
+
+
+def _played(
+    first: Agent, second: Agent, num_deals: int, seed: int, tell: Callable[[int, int], None]
+) -> Sequence[Sequence[float]]:
     seen: list[Score] = []
 
     def report(plan: MatchPlan, score: Score) -> None:
         seen.append(score)
-        tell(f"{first.name} against {second.name}", score.deals, plan.deals)
+        tell(score.deals, plan.deals)
 
     play_match(first, second, first.game, MatchOptions(num_deals, True, seed), report=report)
-    return Course(
+    return (
         [score.deals for score in seen],
         [score.mbb_per_game for score in seen],
         [score.half_width or 0.0 for score in seen],

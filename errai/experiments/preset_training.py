@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from errai.runs.training import train
@@ -11,7 +12,11 @@ from errai.strategy.strategy import Strategy
 
 
 def train_preset(
-    preset: str, seconds: float, seed: int, changed: Mapping[str, Any] | None = None
+    preset: str,
+    seconds: float,
+    seed: int,
+    changed: Mapping[str, Any] | None = None,
+    out: Path | None = None,
 ) -> Strategy | BucketStrategy:
     """Train a strategy as a preset says, without measuring it on the way.
 
@@ -22,11 +27,12 @@ def train_preset(
         seconds: of iterations.
         seed: of what is sampled.
         changed: sections that take the place of the preset's, by name.
+        out: a folder that keeps the run, in which one that was interrupted goes on; by default none does.
     """
     with open(PRESETS / f"{preset}.toml", "rb") as file:
         config: dict[str, Any] = tomllib.load(file)
     config |= {"stop": {"seconds": seconds}, "random": {"seed": seed}, **(changed or {})}
     config.pop("evaluation", None)
-    strategy = train(config).strategy
+    strategy = train(config, out, resume=out is not None).strategy
     assert isinstance(strategy, Strategy | BucketStrategy)
     return strategy

@@ -29,6 +29,7 @@ from errai.abstraction.named_groups import FULL, LEDUC, leduc_abstraction
 from errai.engine.public_tree import PublicTree
 from errai.engine.root import weight_of_pairs
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.solvers.linear_programme import Programme, solve_programme
 from errai.solvers.optimal_face import OptimalFace
 from errai.solvers.sequence_form import SequenceForm
@@ -222,7 +223,7 @@ def _by_turns(own: Equilibria, opponent: Equilibria, won: Any) -> float:
     return best
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Value all 24 strategies; the curves are three of them over thresholds, then purified."""
     game = LeducAbstractions()
     generator = np.random.default_rng(seed)

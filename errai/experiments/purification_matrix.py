@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from errai.experiments import _purification_matrix
 from errai.experiments.figure import PAPER, Axes, Curves, Figure, Size, Tell, points_to_measure
+from errai.experiments.kept import NOTHING_KEPT, Kept
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,7 +70,7 @@ def play_games(num_games: int, seed: int, tell: Tell) -> dict[str, Floats]:
     return won
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Play the games; the curves are the means so far, over the number of games."""
     won = play_games(size.iterations, seed, tell)
     gain = won[PURIFIED] - won[UNPURIFIED]

@@ -11,14 +11,17 @@ the likeliest is kept. So the purified strategy stands at 0.5.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.preset_training import train_preset
 from errai.response.exploitability import exploitability
-from errai.response.results import SampledExploitability
+from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.postprocessing import Treatment
+from errai.strategy.strategy import Strategy
 from errai.strategy.treated import treated
 
 NONE, PURIFIED = "none", "purified"
@@ -38,47 +41,53 @@ PUBLISHED = {
 """[row] in mbb/h, by agent."""
 
 MAXIMUM, CROSS_VALIDATED = "maximum", "cross-validated"
+LOW, HIGH = "bounds, low", "bounds, high"
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Train a strategy, and measure it after every treatment."""
     if size.iterations < 2:
         raise UsageError(f"{size.iterations} flops are too few for an estimate: expected at least 2")
     preset, seconds = size.parts
     tell("training", 0, 1)
-    strategy = train_preset(preset, float(seconds), seed)
+    strategy = train_preset(preset, float(seconds), seed, out=kept.run_folder("training"))
     tell("training", 1, 1)
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for place, (row, (_, treatment)) in enumerate(TREATMENTS.items()):
         tell("thresholds", place, len(TREATMENTS))
-        played = treated(strategy, Treatment.parse(treatment))
-        found[row] = exploitability(played, flops=size.iterations, seed=seed)
+        found[row] = kept.part(row, partial(_measured, strategy, treatment, size.iterations, seed))
     tell("thresholds", len(TREATMENTS), len(TREATMENTS))
-    measured = list(found.values())
-    in_mbb = 1000 / measured[0].big_blind
-    values: dict[str, Sequence[float]] = {
-        MAXIMUM: [one.mbb_per_game for one in measured],
-        CROSS_VALIDATED: [one.cross_validated.mbb_per_game for one in measured],
-    }
-    beside: dict[str, Sequence[float]] = {
-        "bounds, low": [one.bounds[0] * in_mbb for one in measured],
-        "bounds, high": [one.bounds[1] * in_mbb for one in measured],
-    }
+    columns = {name: [one[name] for one in found.values()] for name in (MAXIMUM, CROSS_VALIDATED, LOW, HIGH)}
+    values: dict[str, Sequence[float]] = {name: columns[name] for name in (MAXIMUM, CROSS_VALIDATED)}
+    beside: dict[str, Sequence[float]] = {name: columns[name] for name in (LOW, HIGH)}
     beside |= {f"{agent}, published": numbers for agent, numbers in PUBLISHED.items()}
     points = [threshold for threshold, _ in TREATMENTS.values()]
     return Curves(points, values, beside=beside, notes=tuple(_notes(found, values)))
 
 
-def _notes(found: Mapping[str, SampledExploitability], values: Mapping[str, Sequence[float]]) -> list[str]:
+def _measured(
+    strategy: Strategy | BucketStrategy, treatment: str, num_flops: int, seed: int
+) -> dict[str, float]:
+    """Return estimates and bounds of a treated strategy, in mbb/g."""
+    one = exploitability(treated(strategy, Treatment.parse(treatment)), flops=num_flops, seed=seed)
+    low, high = (1000 / one.big_blind * bound for bound in one.bounds)
+    return {
+        MAXIMUM: one.mbb_per_game,
+        CROSS_VALIDATED: one.cross_validated.mbb_per_game,
+        LOW: low,
+        HIGH: high,
+    }
+
+
+def _notes(found: Mapping[str, Mapping[str, float]], values: Mapping[str, Sequence[float]]) -> list[str]:
     """Tell each row, and which published shape it is like."""
     notes = []
     for place, (row, one) in enumerate(found.items()):
-        low, high = (1000 / one.big_blind * bound for bound in one.bounds)
         published = ", ".join(f"{agent} {numbers[place]:g}" for agent, numbers in PUBLISHED.items())
         notes.append(
             f"{row}: {values[MAXIMUM][place]:.1f} from above, "
             f"{values[CROSS_VALIDATED][place]:.1f} from below, "
-            f"bounds {low:.1f} to {high:.1f} mbb/g (published: {published})"
+            f"bounds {one[LOW]:.1f} to {one[HIGH]:.1f} mbb/g (published: {published})"
         )
     for name, numbers in {**values, **PUBLISHED}.items():
         whose = f"{name}, published" if name in PUBLISHED else name

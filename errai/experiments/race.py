@@ -6,14 +6,18 @@ Measuring takes no time of the race. Curves are means over independent runs, as 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
+
 from errai.experiments.figure import Curves, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.solvers.table_solver import TableSolver
 
 POINTS_A_DOUBLING = 2
 FIRST_POINT = 0.25
 """Seconds before the first measurement."""
 
-Measure = Callable[[TableSolver], float]
+Measure = Callable[[TableSolver], float | Sequence[float]]
+"""Of what the curves are; further numbers stand beside them."""
 MakeSolver = Callable[[int], TableSolver]
 """Seed to a fresh solver on one thread."""
 
@@ -58,6 +62,8 @@ def race(
     tell: Tell,
     measure: Measure = exploitability_of_average,
     points: Sequence[float] | None = None,
+    beside: Sequence[str] = (),
+    kept: Kept = NOTHING_KEPT,
 ) -> Curves:
     """Run some solvers side by side.
 
@@ -66,30 +72,38 @@ def race(
         size: seconds of each run, and how many runs.
         seed: of the first run; later ones count up.
         tell: whom to tell.
-        measure: of what the curves are.
+        measure: of what the curves are, and further numbers that stand beside them.
         points: seconds after which to measure; `seconds_to_measure` decides without it.
+        beside: names of the further numbers.
+        kept: where runs that are done are kept.
     """
     points = seconds_to_measure(size.amount) if points is None else points
     values: dict[str, Sequence[float]] = {}
+    further: dict[str, Sequence[float]] = {}
     steps = len(solvers) * size.runs * len(points)
     for place, (name, make) in enumerate(solvers.items()):
         runs = []
         for run in range(size.runs):
             before = (place * size.runs + run) * len(points)
             told = partial(_tell_step, tell, name, before, steps)
-            runs.append(_curve(make(seed + run), points, measure, told))
-        values[name] = [sum(of_point) / size.runs for of_point in zip(*runs, strict=True)]
-    return Curves(points, values)
+            # A solver is made only where its run is not kept, and dropped before the next one is made.
+            curve = partial(_curve, make, seed + run, points, measure, told)
+            runs.append(kept.part(f"{name}, seed {seed + run}", curve))
+        means = np.mean(runs, axis=0).T.tolist()  # [number, point]
+        values[name] = means[0]
+        further |= {f"{name}, {what}": of for what, of in zip(beside, means[1:], strict=True)}
+    return Curves(points, values, beside=further)
 
 
 def _curve(
-    solver: TableSolver, points: Sequence[float], measure: Measure, told: Callable[[int], None]
-) -> list[float]:
-    """Run one solver and measure it at some times; nobody else holds it, so its memory is free afterwards."""
-    found = []
+    make: MakeSolver, seed: int, points: Sequence[float], measure: Measure, told: Callable[[int], None]
+) -> list[list[float]]:
+    """Make and run one solver, and measure it at some times: [point, number]."""
+    solver = make(seed)
+    found: list[list[float]] = []
     for point in points:
         run_until(solver, point)
-        found.append(measure(solver))
+        found.append([float(number) for number in np.atleast_1d(measure(solver))])
         told(len(found))
     return found
 

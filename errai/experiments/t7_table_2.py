@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.match_course import Course, averages, play_course
 from errai.experiments.preset_training import train_preset
 from errai.play.blueprint_agent import BlueprintAgent
@@ -49,7 +50,7 @@ PUBLISHED = {
 }
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Train, and play every treatment against every opponent."""
     if size.iterations < 2:
         raise UsageError(f"{size.iterations} deals have no interval: expected at least 2")
@@ -59,12 +60,13 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
         ((seconds, seed), (seconds, seed + 1), (seconds / 4, seed + 2))
     ):
         tell("training", place, 3)
-        trained.append(train_preset(preset, lasting, own_seed))
+        out = kept.run_folder(f"training for {lasting:g} seconds from seed {own_seed}")
+        trained.append(train_preset(preset, lasting, own_seed, out=out))
     tell("training", 3, 3)
     opponents = dict(zip(OPPONENTS, [*trained[1:], trained[0]], strict=True))
     courses = {
         (treatment, opponent): _course(
-            trained[0], treatment, opponents, opponent, size.iterations, seed, tell
+            trained[0], treatment, opponents, opponent, size.iterations, seed, tell, kept
         )
         for treatment in TREATMENTS
         for opponent in OPPONENTS
@@ -92,11 +94,12 @@ def _course(
     num_deals: int,
     seed: int,
     tell: Tell,
+    kept: Kept,
 ) -> Course:
     """Play one match."""
     first = BlueprintAgent(own, Treatment.parse(TREATMENTS[treatment]), name=treatment)
     second = BlueprintAgent(opponents[opponent], name=opponent)
-    return play_course(first, second, num_deals, seed, tell)
+    return play_course(first, second, num_deals, seed, tell, kept)
 
 
 def _rows(courses: Mapping[tuple[str, str], Course]) -> list[dict[str, str | float]]:

@@ -7,6 +7,7 @@ from functools import partial
 
 from errai.engine.public_tree import PublicTree
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.race import race
 from errai.games.catalogue import load_card_game
 from errai.solvers.make import make_solver
@@ -26,14 +27,14 @@ def _solver(game: str, algorithm: str, seed: int) -> TableSolver:
     return make_solver(PublicTree.of(load_card_game(game)), find_rule(algorithm), num_threads=1, seed=seed)
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides what is sampled."""
     solvers = {
         curve(game, algorithm): partial(_solver, game, algorithm)
         for game in size.parts
         for algorithm in ALGORITHMS
     }
-    return race(solvers, size, seed, tell)
+    return race(solvers, size, seed, tell, kept=kept)
 
 
 FIGURE = Figure(

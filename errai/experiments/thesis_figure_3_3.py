@@ -26,6 +26,7 @@ from errai.engine.dealt_paths import DealtPaths
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.race import race, seconds_to_measure
 from errai.games.catalogue import load_card_game
 from errai.response.bucket_pairs import count_pairs
@@ -48,6 +49,9 @@ NUM_BOARDS = 10_000
 
 MANY_ROWS = 1_000
 """Matrices of more rows are kept in two parts, those of fewer in ten."""
+
+BELOW, VISITS = "cross-validated", "visits"
+"""Columns beside a curve."""
 
 NUM_PATHS = 32
 """Whose hands are counted."""
@@ -76,12 +80,7 @@ def recipe(buckets: str, num_rounds: int) -> str:
 
 
 class _Measure:
-    """Measures solvers of one abstract game, and remembers the estimates from below.
-
-    Attributes:
-        below: mbb/g of all measurements so far.
-        visits: of decisions with a hand, at all measurements so far.
-    """
+    """Measures solvers of one abstract game."""
 
     def __init__(self, tree: PublicTree, saved: SavedAbstraction, seed: int, tell: Tell) -> None:
         self._saved = saved
@@ -91,16 +90,15 @@ class _Measure:
         self._response = BucketResponse(
             count_pairs(tree.rules, layout, pair, NUM_BOARDS, seed, num_parts, partial(tell, "boards"))
         )
-        self.below: list[float] = []
-        self.visits: list[float] = []
 
-    def __call__(self, solver: TableSolver) -> float:
-        """Return the exploitability of the average strategy in the abstract game, in mbb/g."""
+    def __call__(self, solver: TableSolver) -> tuple[float, float, float]:
+        """Return the exploitability of the average strategy in the abstract game, and what stands beside it.
+
+        In mbb/g, from above and from below; then the decisions that were visited with a hand.
+        """
         found = self._response.exploitability(BucketStrategy(solver.tree, self._saved, solver.averages))
         assert isinstance(found, SampledAbstractExploitability)
-        self.below.append(found.cross_validated.mbb_per_game)
-        self.visits.append(num_visits(solver))
-        return found.mbb_per_game
+        return found.mbb_per_game, found.cross_validated.mbb_per_game, num_visits(solver)
 
 
 def num_visits(solver: TableSolver) -> float:
@@ -148,7 +146,7 @@ def _solver(tree: PublicTree, saved: SavedAbstraction, algorithm: str, seed: int
     return SampledSolver(tree, rule, num_threads=1, seed=seed, abstractions=pair)
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides what is sampled."""
     tree = PublicTree.of(load_card_game(GAME))
     points = seconds_to_measure(size.amount, FIRST_POINT, points_a_doubling=1)
@@ -164,19 +162,16 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
             left_out.append(f"{buckets} buckets a round are left out: {error}")
             continue
         solvers = {curve(buckets, one): partial(_solver, tree, saved, one) for one in ALGORITHMS}
-        values |= race(solvers, size, seed, tell, measure, points).values
-        shape = (len(solvers), size.runs, len(points))
-        below, visits = (
-            np.array(numbers).reshape(shape).mean(axis=1) for numbers in (measure.below, measure.visits)
-        )
-        at = float(visits[:, -1].min())
-        for name, of_curve, visited in zip(solvers, below.tolist(), visits.tolist(), strict=True):
-            beside[f"{name}, visits"] = visited
+        found = race(solvers, size, seed, tell, measure, points, (BELOW, VISITS), kept)
+        values |= found.values
+        beside |= found.beside
+        visits = {name: found.beside[f"{name}, {VISITS}"] for name in solvers}
+        at = min(visited[-1] for visited in visits.values())
+        for name, visited in visits.items():
             compared[by_visits(name)] = value_at(visited, values[name], at)
-            beside[f"{name}, cross-validated"] = of_curve
             notes.append(
                 f"{name}: {values[name][-1]:.1f} mbb/g at the end on {NUM_BOARDS:,} boards, "
-                f"{of_curve[-1]:.1f} on others than it is chosen on"
+                f"{beside[f'{name}, {BELOW}'][-1]:.1f} on others than it is chosen on"
             )
         ahead = min(solvers, key=lambda name: values[name][-1])
         notes.append(f"{ahead} is ahead at the end")

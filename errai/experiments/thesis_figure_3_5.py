@@ -8,6 +8,7 @@ from functools import partial
 
 from errai.experiments.bluff_stage import ALGORITHMS, GAME, QUICK_GAME, stage_solver
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.race import race
 from errai.solvers.table_solver import TableSolver
 
@@ -16,11 +17,11 @@ def _exploitability_in_chips(solver: TableSolver) -> float:
     return solver.measure().exploitability.chips
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides what is sampled."""
     (game,) = size.parts
     solvers = {name.upper(): partial(stage_solver, game, name) for name in ALGORITHMS}
-    return race(solvers, size, seed, tell, _exploitability_in_chips)
+    return race(solvers, size, seed, tell, _exploitability_in_chips, kept=kept)
 
 
 FIGURE = Figure(

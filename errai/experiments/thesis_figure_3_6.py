@@ -12,6 +12,7 @@ import numpy as np
 from errai.engine.section import PLAY
 from errai.experiments.bluff_stage import ALGORITHMS, GAME, QUICK_GAME, first_stage, stage_solver
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.race import race
 from errai.solvers.make import make_solver
 from errai.solvers.table_solver import TableSolver
@@ -36,7 +37,7 @@ def _mean_value(solver: TableSolver, seated: tuple[Floats, Floats], other: tuple
     return sum(values) / 2
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides what is sampled."""
     (game,) = size.parts
     stage = first_stage(game)
@@ -47,7 +48,7 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
         return -_mean_value(solver, solver.averages, opponent.averages)
 
     solvers = {name.upper(): partial(stage_solver, game, name) for name in ALGORITHMS}
-    return race(solvers, size, seed, tell, loss)
+    return race(solvers, size, seed, tell, loss, kept=kept)
 
 
 FIGURE = Figure(

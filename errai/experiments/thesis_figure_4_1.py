@@ -11,12 +11,14 @@ are exact, in games where a measurement takes a moment:
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from errai.abstraction.named_groups import LEDUC, leduc_abstraction
 from errai.abstraction.protocol import CardAbstraction
 from errai.engine.public_tree import PublicTree
 from errai.experiments.abstracted_holdem import GAME, build_for
 from errai.experiments.figure import PAPER, QUICK, Curves, Figure, Size, Tell, points_to_measure
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.games.catalogue import load_card_game
 from errai.games.rules import PokerRules
 from errai.response.abstract import abstract_exploitability
@@ -37,21 +39,27 @@ def _abstraction(game: PokerRules, seed: int) -> CardAbstraction:
     return leduc_abstraction(GROUPS) if game.name == LEDUC else build_for(game, RECIPE, game, seed)
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def _game(name: str, points: Sequence[int], seed: int, tell: Tell) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the exploitability of one game in the abstract game and in the real one, in mbb/g."""
+    game = load_card_game(name)
+    solver = Solver(PublicTree.of(game).abstracted_by(_abstraction(game, seed)), find_rule("cfr"))
+    abstract: list[float] = []
+    real: list[float] = []
+    for point in points:
+        solver.run(point - solver.iteration)
+        real.append(solver.measure().exploitability.mbb_per_game)
+        abstract.append(abstract_exploitability(solver.strategy(), solver.num_threads).mbb_per_game)
+        tell(f"iterations in {name}", point, points[-1])
+    return abstract, real
+
+
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; nothing is random but the order in which equal hands are put into buckets."""
     points = points_to_measure(size.iterations)
     values: dict[str, Sequence[float]] = {}
     notes = []
     for name in size.parts:
-        game = load_card_game(name)
-        solver = Solver(PublicTree.of(game).abstracted_by(_abstraction(game, seed)), find_rule("cfr"))
-        abstract: list[float] = []
-        real: list[float] = []
-        for point in points:
-            solver.run(point - solver.iteration)
-            real.append(solver.measure().exploitability.mbb_per_game)
-            abstract.append(abstract_exploitability(solver.strategy(), solver.num_threads).mbb_per_game)
-            tell(f"iterations in {name}", point, size.iterations)
+        abstract, real = kept.part(name, partial(_game, name, points, seed, tell))
         lowest = [min(real[: place + 1]) for place in range(len(real))]
         for what, found in ((ABSTRACT, abstract), (REAL, real), (LOWEST, lowest)):
             values[curve(name, what)] = found

@@ -8,6 +8,7 @@ from functools import partial
 
 from errai.engine.public_tree import PublicTree
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.race import exploitability_of_average, race
 from errai.games.catalogue import load_card_game
 from errai.solvers.make import make_solver
@@ -25,11 +26,11 @@ def _exploitability_of_current(solver: TableSolver) -> float:
     return solver.measure(current=True).exploitability.mbb_per_game
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides what is sampled."""
     (game,) = size.parts
     curves = [
-        race({name: partial(_solver, game, algorithm)}, size, seed, tell, measure)
+        race({name: partial(_solver, game, algorithm)}, size, seed, tell, measure, kept=kept)
         for name, algorithm, measure in (
             (CFR, "pcs", exploitability_of_average),
             (AVERAGE, "cfr-br", exploitability_of_average),

@@ -9,6 +9,7 @@ from errai.experiments.abstracted_holdem import (
     response_curve,
 )
 from errai.experiments.figure import PAPER, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 
 BUCKETINGS = (
     ("IR-KO 169-570", ""),
@@ -18,9 +19,9 @@ BUCKETINGS = (
 """Recipe, and the game whose features decide where it is not [2-4] hold'em itself."""
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Make the curves; the seed decides the clustering."""
-    return abstracted_curves(BUCKETINGS, size.iterations, seed, tell)
+    return abstracted_curves(BUCKETINGS, size.iterations, seed, tell, kept)
 
 
 FIGURE = Figure(

@@ -22,6 +22,7 @@ import numpy as np
 from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.match_course import Course, averages, play_course
 from errai.experiments.preset_training import train_preset
 from errai.games.catalogue import load_card_game
@@ -78,7 +79,7 @@ def _nested(size: int) -> str:
     return f"{size // within}x{within}"
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Train in every abstraction, and play all pairs."""
     if size.iterations < 2:
         raise UsageError(f"{size.iterations} deals have no interval: expected at least 2")
@@ -89,11 +90,12 @@ def draw(size: Size, seed: int, tell: Tell) -> Curves:
     for place, (agent, name) in enumerate(recipes.items()):
         tell("training", place, len(AGENTS))
         changed = {"game": {"name": game}, "abstraction": {"name": name}}
-        seated[agent] = BlueprintAgent(train_preset(PRESET, float(seconds), seed, changed), name=agent)
+        trained = train_preset(PRESET, float(seconds), seed, changed, kept.run_folder(agent))
+        seated[agent] = BlueprintAgent(trained, name=agent)
     tell("training", len(AGENTS), len(AGENTS))
     courses: dict[tuple[str, str], Course] = {}
     for first, second in combinations(AGENTS, 2):
-        course = play_course(seated[first], seated[second], size.iterations, seed, tell)
+        course = play_course(seated[first], seated[second], size.iterations, seed, tell, kept)
         courses[first, second], courses[second, first] = course, course.reversed
     values: dict[str, Sequence[float]] = {}
     beside: dict[str, Sequence[float]] = {}

@@ -26,6 +26,7 @@ from errai.evaluation.analysis import (
 )
 from errai.evaluation.hand_chances import hand_chances
 from errai.experiments.figure import PAPER, QUICK, Axes, Curves, Figure, Size, Tell, points_to_measure
+from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.experiments.preset_training import train_preset
 from errai.experiments.strategy_match import play_hands
 from errai.strategy.bucketed import BucketStrategy
@@ -52,7 +53,7 @@ ORDER = (AC_EF_BET_CALL, DIVAT, AC_BET_CALL, BET_CALL, ALL_CARDS, MONEY)
 ORDER_OFF_POLICY = (AC_EF_BET_CALL, AC_BET_CALL, ALL_CARDS, BASIC)
 
 
-def draw(size: Size, seed: int, tell: Tell) -> Curves:
+def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
     """Train both, play, and analyse."""
     num_hands = size.iterations
     if num_hands < 2:
