@@ -1,5 +1,7 @@
 """Figures of sampled solvers and CFR-BR, on games that take no time."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from errai.abstraction.named_groups import leduc_abstraction
 from errai.engine.public_tree import PublicTree
 from errai.experiments import abstracted_holdem, thesis_figure_3_3, thesis_figure_3_6, thesis_figure_4_1
 from errai.experiments.bluff_stage import first_stage
-from errai.experiments.figure import PAPER, QUICK, Size, compare
+from errai.experiments.figure import PAPER, QUICK, Curves, Size, compare
 from errai.experiments.registry import find_figure
 from errai.games.catalogue import load_card_game
 
@@ -60,7 +62,7 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["CS in 2 buckets", "PCS in 2 buckets", "CS in 3 buckets", "PCS in 3 buckets"]
     assert list(curves.values) == names
     assert list(curves.beside) == [
-        f"{name}, {what}" for name in names for what in ("cross-validated", "visits")
+        f"{name}, {what}" for name in names for what in ("cross-validated", "iterations", "visits")
     ]
     assert curves.points == [0.1, 0.2]
     for name in names:
@@ -69,14 +71,30 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
         assert any(note.startswith(f"{name}: {above[-1]:.1f} mbb/g") for note in curves.notes)
     ahead = min(names[2:], key=lambda name: curves.values[name][-1])
     assert curves.notes[-2] == f"{ahead} is ahead at the end"
-    visits = {name: curves.beside[f"{name}, visits"] for name in names}
     for cs, pcs in (names[:2], names[2:]):
-        fewer, more = sorted((cs, pcs), key=lambda name: visits[name][-1])
-        assert curves.compared[f"{fewer}, by visits"] == pytest.approx(curves.values[fewer][-1])
-        of_more = curves.compared[f"{more}, by visits"]
-        assert 0.999 * min(curves.values[more]) < of_more < 1.001 * max(curves.values[more])
-        told = curves.compared[f"{cs}, by visits"], curves.compared[f"{pcs}, by visits"]
-        assert any(f"{cs} {told[0]:.1f}, {pcs} {told[1]:.1f} mbb/g" in note for note in curves.notes)
+        cs_done, pcs_done = (curves.beside[f"{name}, iterations"] for name in (cs, pcs))
+        assert cs_done[0] < cs_done[1]
+        buckets = cs[len("CS in ") :]
+        (told,) = (note for note in curves.notes if f" with {buckets} an iteration of PCS is worth " in note)
+        target = max(curves.values[cs][-1], curves.values[pcs][-1])
+        assert told.startswith(f"at {target:.1f} mbb/g ")
+        assert f"it takes as long as {cs_done[-1] / pcs_done[-1]:,.0f} and" in told
+
+
+def test_what_an_iteration_of_pcs_is_worth() -> None:
+    """CS needs 1,000 iterations where PCS, between 10 and 40, needs 20."""
+    names = ("CS in 7 buckets", "PCS in 7 buckets")
+    done = {"CS in 7 buckets": [100.0, 1000.0], "PCS in 7 buckets": [10.0, 40.0]}
+    values: dict[str, list[float]] = {"CS in 7 buckets": [80.0, 20.0], "PCS in 7 buckets": [40.0, 10.0]}
+    beside: dict[str, Any] = {f"{name}, iterations": done[name] for name in names}
+    beside |= {
+        f"{name}, visits": [0.0, done[name][-1] * each] for name, each in zip(names, (3, 600), strict=True)
+    }
+    found = Curves([1.0, 2.0], dict(values), beside=beside)
+    assert thesis_figure_3_3._worth(found, "7") == (
+        "at 20.0 mbb/g with 7 buckets an iteration of PCS is worth 50 of CS's; it takes as long as 25 "
+        "and makes as many visits as 200"
+    )
 
 
 def test_visits_of_decisions_with_a_hand() -> None:
@@ -102,14 +120,12 @@ def test_abstract_games_that_do_not_fit_are_left_out(monkeypatch: pytest.MonkeyP
 
 def test_claims_about_abstract_games_name_the_games_of_the_thesis() -> None:
     figure = find_figure("thesis-figure-3.3")
-    by_time = (
+    assert figure.claims == (
         ("CS in 5 buckets", "PCS in 5 buckets"),
         ("PCS in 8 buckets", "CS in 8 buckets"),
         ("PCS in 10 buckets", "CS in 10 buckets"),
         ("PCS in 12 buckets", "CS in 12 buckets"),
     )
-    assert figure.claims[:4] == by_time
-    assert figure.claims[4:] == tuple((f"{one}, by visits", f"{other}, by visits") for one, other in by_time)
     assert figure.sizes[QUICK].parts == ("2", "5", "8")
     assert figure.sizes[PAPER].parts == ("2", "5", "8", "10", "12")
     assert thesis_figure_3_3.recipe("8", 4) == "PR-PHS 8x1-8x1-8x1-8"

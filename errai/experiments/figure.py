@@ -34,7 +34,6 @@ class Curves:
         beside: [point] by name: columns of the data that are not drawn.
         notes: what else was seen; a line each.
         rows: of a table that goes with the curves, a column for each name; written to a file of its own.
-        compared: by name: numbers that claims are about, besides the ends of curves.
     """
 
     points: Sequence[float]
@@ -43,7 +42,6 @@ class Curves:
     beside: dict[str, Sequence[float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     rows: Sequence[Mapping[str, str | float]] = ()
-    compared: dict[str, float] = field(default_factory=dict)
 
     def first_at(self, curve: str, target: float) -> float | None:
         """Return the first measured point at which a curve is at most `target`."""
@@ -153,7 +151,7 @@ class Figure:
         sizes: by name; `PAPER` as much as the paper has, `QUICK` where that takes more than minutes.
         draw: makes the curves.
         crossings: where curves reach certain values.
-        claims: curve, another curve that the paper has above it at the end; or two of the numbers compared.
+        claims: curve, another curve that the paper has above it at the end.
         ends: end of a curve's name, published value at the end.
         axes: what the axes of the picture and the counted steps are.
     """
@@ -219,7 +217,6 @@ class Comparison:
 def compare(figure: Figure, curves: Curves) -> Comparison:
     """Lay curves beside what the paper says of them."""
     values = curves.values
-    compared = {name: numbers[-1] for name, numbers in values.items()} | curves.compared
     return Comparison(
         curves,
         tuple(Crossing(one, curves.first_at(one.curve, one.target)) for one in figure.crossings),
@@ -230,9 +227,9 @@ def compare(figure: Figure, curves: Curves) -> Comparison:
             if curve.endswith(suffix)
         ),
         tuple(
-            Claim(low, high, compared[low] < compared[high])
+            Claim(low, high, values[low][-1] < values[high][-1])
             for low, high in figure.claims
-            if low in compared and high in compared
+            if low in values and high in values
         ),
     )
 

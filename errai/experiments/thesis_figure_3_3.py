@@ -6,9 +6,10 @@ the smallest game CS is ahead, and PCS matches and then surpasses it as buckets 
 are taken for the thesis's; 2 are added, because here CS is ahead in so small a game (docs/findings.md).
 
 Who is ahead by time depends on how fast each is programmed: PCS works on vectors of hands, which a processor
-of today does many at a time, and CS on one deal. So the algorithms are compared by *visits* as well, that is
-by decisions that were visited with one hand, a number that does not depend on the machine: both at the
-smaller of the numbers that they have at the end, between measurements along a line on logarithmic axes.
+of today does many at a time, and CS on one deal. What does not depend on that is how many iterations of CS
+one of PCS is worth, that is how many more of them CS needs to get as far. PCS is ahead where its iteration
+takes less time than these. Both are told, and how many more *visits* an iteration of PCS makes, of decisions
+with one hand each. Between measurements iterations are read off a line on logarithmic axes.
 
 A measurement takes the best response on a sample of boards (`errai.response.bucket_response`), the same ones
 for all curves of a size. It is too high on average; the data has beside each curve what the cross-validated
@@ -50,7 +51,7 @@ NUM_BOARDS = 10_000
 MANY_ROWS = 1_000
 """Matrices of more rows are kept in two parts, those of fewer in ten."""
 
-BELOW, VISITS = "cross-validated", "visits"
+BELOW, ITERATIONS, VISITS = "cross-validated", "iterations", "visits"
 """Columns beside a curve."""
 
 NUM_PATHS = 32
@@ -63,11 +64,6 @@ FIRST_POINT = 2.0
 def curve(buckets: str, algorithm: str) -> str:
     """Name a curve."""
     return f"{algorithm.upper()} in {buckets} buckets"
-
-
-def by_visits(name: str) -> str:
-    """Name what a curve comes to after as many visits as the other one of its size."""
-    return f"{name}, by visits"
 
 
 def recipe(buckets: str, num_rounds: int) -> str:
@@ -91,14 +87,14 @@ class _Measure:
             count_pairs(tree.rules, layout, pair, NUM_BOARDS, seed, num_parts, partial(tell, "boards"))
         )
 
-    def __call__(self, solver: TableSolver) -> tuple[float, float, float]:
+    def __call__(self, solver: TableSolver) -> tuple[float, ...]:
         """Return the exploitability of the average strategy in the abstract game, and what stands beside it.
 
-        In mbb/g, from above and from below; then the decisions that were visited with a hand.
+        In mbb/g, from above and from below; then iterations, and decisions that were visited with a hand.
         """
         found = self._response.exploitability(BucketStrategy(solver.tree, self._saved, solver.averages))
         assert isinstance(found, SampledAbstractExploitability)
-        return found.mbb_per_game, found.cross_validated.mbb_per_game, num_visits(solver)
+        return found.mbb_per_game, found.cross_validated.mbb_per_game, solver.iteration, num_visits(solver)
 
 
 def num_visits(solver: TableSolver) -> float:
@@ -119,13 +115,28 @@ def num_visits(solver: TableSolver) -> float:
     return float(2 * solver.iteration * np.mean([of_path @ decisions for of_path in hands]))
 
 
-def value_at(visits: Sequence[float], values: Sequence[float], at: float) -> float:
-    """Return a curve's value between its points, along a line on logarithmic axes.
+def iterations_to(target: float, iterations: Sequence[float], values: Sequence[float]) -> float:
+    """Return after how many iterations a falling curve is at a value, along a line on logarithmic axes.
 
-    >>> round(value_at([10.0, 1000.0], [100.0, 1.0], 100.0), 9)
-    10.0
+    >>> round(iterations_to(10.0, [10.0, 1000.0], [100.0, 1.0]), 9)
+    100.0
     """
-    return float(np.exp(np.interp(np.log(at), np.log(visits), np.log(values))))
+    falling = np.minimum.accumulate(values)[::-1]
+    return float(np.exp(np.interp(np.log(target), np.log(falling), np.log(iterations)[::-1])))
+
+
+def _worth(found: Curves, buckets: str) -> str:
+    """Tell how many iterations of CS one of PCS is worth, takes as long as, and visits as much as."""
+    cs, pcs = (curve(buckets, one) for one in ALGORITHMS)
+    target = max(found.values[cs][-1], found.values[pcs][-1])
+    done = {name: found.beside[f"{name}, {ITERATIONS}"] for name in (cs, pcs)}
+    visits = {name: found.beside[f"{name}, {VISITS}"][-1] / done[name][-1] for name in (cs, pcs)}
+    needed = {name: iterations_to(target, done[name], found.values[name]) for name in (cs, pcs)}
+    return (
+        f"at {target:.1f} mbb/g with {buckets} buckets an iteration of PCS is worth "
+        f"{needed[cs] / needed[pcs]:,.0f} of CS's; it takes as long as {done[cs][-1] / done[pcs][-1]:,.0f} "
+        f"and makes as many visits as {visits[pcs] / visits[cs]:,.0f}"
+    )
 
 
 def _abstraction(tree: PublicTree, buckets: str, tell: Tell) -> SavedAbstraction:
@@ -152,7 +163,6 @@ def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves
     points = seconds_to_measure(size.amount, FIRST_POINT, points_a_doubling=1)
     values: dict[str, Sequence[float]] = {}
     beside: dict[str, Sequence[float]] = {}
-    compared: dict[str, float] = {}
     notes, left_out = [], []
     for buckets in size.parts:
         try:
@@ -162,35 +172,28 @@ def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves
             left_out.append(f"{buckets} buckets a round are left out: {error}")
             continue
         solvers = {curve(buckets, one): partial(_solver, tree, saved, one) for one in ALGORITHMS}
-        found = race(solvers, size, seed, tell, measure, points, (BELOW, VISITS), kept)
+        found = race(solvers, size, seed, tell, measure, points, (BELOW, ITERATIONS, VISITS), kept)
         values |= found.values
         beside |= found.beside
-        visits = {name: found.beside[f"{name}, {VISITS}"] for name in solvers}
-        at = min(visited[-1] for visited in visits.values())
-        for name, visited in visits.items():
-            compared[by_visits(name)] = value_at(visited, values[name], at)
+        for name in solvers:
             notes.append(
                 f"{name}: {values[name][-1]:.1f} mbb/g at the end on {NUM_BOARDS:,} boards, "
                 f"{beside[f'{name}, {BELOW}'][-1]:.1f} on others than it is chosen on"
             )
         ahead = min(solvers, key=lambda name: values[name][-1])
         notes.append(f"{ahead} is ahead at the end")
-        told = ", ".join(f"{name} {compared[by_visits(name)]:.1f}" for name in solvers)
-        notes.append(f"after {at:.3g} visits of decisions with a hand: {told} mbb/g")
-    return Curves(points, values, tuple(left_out), beside=beside, notes=tuple(notes), compared=compared)
+        notes.append(_worth(found, buckets))
+    return Curves(points, values, tuple(left_out), beside=beside, notes=tuple(notes))
 
-
-BY_TIME = (
-    (curve(SMALL, "cs"), curve(SMALL, "pcs")),
-    *((curve(buckets, "pcs"), curve(buckets, "cs")) for buckets in LARGER),
-)
-"""What the thesis has ahead, and behind, after the same time."""
 
 FIGURE = Figure(
     "limit hold'em, perfect recall, percentiles of E[HS2], in the abstract game, one thread",
     "mbb/g",
     {QUICK: Size(32.0, 1, (OURS, SMALL, LARGER[0])), PAPER: Size(10_000.0, 5, (OURS, SMALL, *LARGER))},
     draw,
-    claims=(*BY_TIME, *((by_visits(ahead), by_visits(behind)) for ahead, behind in BY_TIME)),
+    claims=(
+        (curve(SMALL, "cs"), curve(SMALL, "pcs")),
+        *((curve(buckets, "pcs"), curve(buckets, "cs")) for buckets in LARGER),
+    ),
     axes=SECONDS,
 )
