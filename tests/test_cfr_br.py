@@ -16,7 +16,7 @@ from test_paths import GAINING, GAMES, tree_of
 import errai
 from errai import memory
 from errai.abstraction.named_groups import leduc_abstraction
-from errai.engine.dealt_subgames import most_hybrid_slots
+from errai.engine.dealt_subgames import DealtSubgames, most_hybrid_slots
 from errai.engine.paths import Steps
 from errai.engine.public_tree import PublicTree
 from errai.engine.root import Root
@@ -285,6 +285,8 @@ def test_hands_made_on_demand_learn_what_those_in_memory_learn(name: str, trunk:
     for one, other in zip(after, [t for both in dealt.tables.values() for t in both], strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
     assert isinstance(dealt.strategy(), BucketStrategy)
+    assert isinstance(dealt._source, DealtSubgames)
+    assert dealt._source.trunk_cells.num_rounds == trunk  # hands below the trunk come and go with a path
     with pytest.raises(UsageError, match="are not in memory"):
         dealt.measure()
 
