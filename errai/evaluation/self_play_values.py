@@ -3,7 +3,7 @@
 Steps: deal both hands and the whole board many times; play the strategy against itself in each deal, all
 betting nodes with their probabilities; at each decision, fit what position 0 wins there to a few features of
 the deal, each deal weighted by how often both players reach the node with it. Decisions that are hardly ever
-reached keep the value of `BetCall`.
+reached keep the value of `BetCall`. So do all-in hands whose board is still to come, for which it is right.
 
 The features are 1, the edge of position 0 now, the strengths that both hands had on the board of the round
 before (in the first round: that they have now), and the edge times each. All but the edge are known before
@@ -20,7 +20,7 @@ from errai.engine.deals import BucketDeals, CellDeals
 from errai.evaluation import _self_play_values
 from errai.evaluation.edges import Edges
 from errai.evaluation.observed import ObservedHand
-from errai.evaluation.value_functions import BetCall
+from errai.evaluation.value_functions import BetCall, rounds_without_betting
 from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.strategy import Strategy
 from errai.tree.betting_tree import DECISION
@@ -148,6 +148,8 @@ class SelfPlayValues:
         prior = np.zeros((betting.num_nodes, NUM_FEATURES))
         prior[:, 1] = BetCall(tree).stake
         weights = np.zeros_like(prior)
+        ended = rounds_without_betting(tree)
+        weights[ended] = prior[ended]
         nodes = np.flatnonzero(betting.kind == DECISION)
         matrices = products[nodes] + RIDGE * np.eye(NUM_FEATURES)
         weights[nodes] = np.linalg.solve(matrices, (targets + RIDGE * prior)[nodes][:, :, np.newaxis])[

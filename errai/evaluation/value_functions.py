@@ -52,7 +52,7 @@ def value_at(values: ValueFunction, seen: ObservedHand, node: int, hands: Ints64
 
 
 class BetCall:
-    """All-in equity with one bet in every round that has none yet."""
+    """All-in equity with one bet in every round that has none yet, where there may still be bets."""
 
     def __init__(self, tree: PublicTree) -> None:
         """Find what would be at stake at the end, node by node."""
@@ -68,6 +68,8 @@ class BetCall:
             entry_chips[node] = largest[node] if is_entry else entry_chips[parent]
             has_bet = largest[node] > entry_chips[node]
             self.stake[node] = largest[node] + later[r] + (0.0 if has_bet else bets[r])
+        for node in rounds_without_betting(tree).tolist():
+            self.stake[node] = betting.chips[node].min()
 
     def at(self, seen: ObservedHand, node: int, hands: Ints64) -> Floats64:
         """Return the value of some hands at a decision."""
@@ -79,6 +81,15 @@ class BetCall:
         r = seen.round_of(node)
         value: Floats64 = self.stake[node] * (seen.edge(r - 1)[hands] if r else np.zeros(len(hands)))
         return value
+
+
+def rounds_without_betting(tree: PublicTree) -> Ints64:
+    """Return where rounds begin in which nobody can bet any more, because players are all-in: int64[N]."""
+    betting = tree.betting
+    parents = np.maximum(betting.parent, 0)
+    begins = (betting.parent >= 0) & (betting.kind[parents] == CHANCE) & (betting.kind != DECISION)
+    found: Ints64 = np.flatnonzero(begins).astype(np.int64)
+    return found
 
 
 Guess = Callable[[tuple[tuple[int, ...], ...], tuple[int, ...], int], float]
