@@ -65,6 +65,7 @@ def analyse_command(
     from errai.evaluation.analysis import analyse
     from errai.evaluation.bankroll_plot import plot_bankrolls
     from errai.evaluation.known_agents import find_agents
+    from errai.evaluation.observed import follow
     from errai.play.logs import read_log
 
     evaluated, other = find_agents(agent, played, game)
@@ -85,6 +86,7 @@ def analyse_command(
             num_threads=threads,
             report=lambda stage, done, total: progress.report(f"{log}: {stage}", done, total),
         )
+    num_left = sum(follow(evaluated.tree, record, position).has_left for record, position in hands)
     strategy = agent if other is None else f"{agent} on hands of {played}"
     title = f"{strategy} as {who} in {log}: {len(hands):,} hands"
     if plot is not None:
@@ -100,6 +102,7 @@ def analyse_command(
                 "partial": partial,
                 "seed": seed,
                 "num_hands": len(hands),
+                "num_hands_that_left": num_left,
                 "broken_lines": [{"line": line.number, "reason": line.reason} for line in found.broken],
                 "estimates": [_as_json(one) for one in estimates],
                 "picture": plot,
@@ -107,6 +110,11 @@ def analyse_command(
         )
         return
     _print(title, estimates, plot)
+    if num_left:
+        print(
+            f"  {num_left:,} hands left the strategy's betting tree: from there on they count as they were "
+            "paid, less the luck of the boards"
+        )
 
 
 def _first_player(found: "MatchLog", log: str) -> str:

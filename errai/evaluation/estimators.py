@@ -18,6 +18,10 @@ function after it less its mean before it. With the value function `BetCall` tha
 AIVAT (Burch, Schmid, Moravcik, Morrill and Bowling 2018) takes all cards, and takes off the luck of the
 agent's own draws among its actions, too.
 
+Where the betting of a hand has left the tree of the strategy, by a bet that it does not have, the rest of the
+hand counts as it was paid, less the luck of later boards by all-in equity: whether it has left is known
+before whatever comes next, so that nothing becomes biased. Such hands can be evaluated on-policy alone.
+
 Deviations. An all-in call in a no-limit game is not taken as a game-ending action: cards follow it. With
 partial information a hand that ended in a fold counts every hand that the board leaves open, and an
 advantage-sum falls back to the money there, as in THESIS 7.5.2; calls are then no game-ending actions.
@@ -73,6 +77,12 @@ class Question:
         """Return how much likelier the evaluated strategy takes the first decisions, with the cards held."""
         if self.is_on_policy:
             return 1.0
+        if self.seen.has_left:
+            record = self.seen.record
+            raise UsageError(
+                f"the betting '{record.betting.betting}' of hand {record.hand_number} leaves the strategy's "
+                "tree: such hands can be evaluated for the strategy that played them alone"
+            )
         hand = self.seen.hand
         chance = float(self.reach_played.before[num_decisions][hand])
         if chance == 0:
@@ -100,13 +110,25 @@ def outcome(seen: ObservedHand, leaf: int, values: ValueFunction | None, hands: 
     return total
 
 
+def _rest(seen: ObservedHand, values: ValueFunction | None) -> float:
+    """Return V of the cards that were held in a hand whose betting has left the tree."""
+    if values is None or seen.opponent is None:
+        return seen.paid
+    held, luck = np.array([seen.hand]), seen.later_luck
+    for entry in seen.entries:
+        luck += float((values.at(seen, entry, held) - values.before_deal(seen, entry, held))[0])
+    return seen.paid - luck
+
+
 def basic(values: ValueFunction | None = None) -> Estimator:
     """Return importance sampling of the hand itself; on-policy it is V alone."""
 
     def estimate(asked: Question) -> float:
         seen = asked.seen
-        held = np.array([seen.hand])
-        return asked.ratio(len(seen.decisions)) * float(outcome(seen, seen.leaf, values, held)[0])
+        ratio = asked.ratio(len(seen.decisions))
+        if seen.has_left:
+            return ratio * _rest(seen, values)
+        return ratio * float(outcome(seen, seen.leaf, values, np.array([seen.hand]))[0])
 
     return estimate
 
@@ -135,6 +157,8 @@ def all_cards(values: ValueFunction | None = None) -> Estimator:
 
     def estimate(asked: Question) -> float:
         seen = asked.seen
+        if seen.has_left:
+            return basic(values)(asked)
         hands = np.flatnonzero(seen.open(seen.round_of(seen.leaf)))
         weights = _shares(asked.reach.before[-1][hands], asked.reach_played.before[-1][hands], seen)
         return float(weights @ outcome(seen, seen.leaf, values, hands))
@@ -171,8 +195,11 @@ def aivat(values: ValueFunction) -> Estimator:
         if not asked.is_on_policy:
             raise UsageError("AIVAT evaluates the strategy that played: expected no other one")
         seen, reach = asked.seen, asked.reach
-        hands = np.flatnonzero(seen.open(seen.round_of(seen.leaf)))
-        total = _mean(seen.utility(seen.leaf)[hands], reach.before[-1][hands])
+        if seen.has_left:
+            total = seen.paid - seen.later_luck
+        else:
+            hands = np.flatnonzero(seen.open(seen.round_of(seen.leaf)))
+            total = _mean(seen.utility(seen.leaf)[hands], reach.before[-1][hands])
         for r, entry in enumerate(seen.entries):
             number = sum(seen.round_of(decision.node) < r for decision in seen.decisions)
             weights = reach.before[number]

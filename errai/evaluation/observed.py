@@ -3,11 +3,17 @@
 The agent's own cards are one case among all hands that it might have held; the opponent's are known, as they
 are in a log, or hidden where a fold ended the hand (partial information).
 
+In no-limit games a betting may leave the agent's tree, by a bet that it does not have: what the agent would
+have done with other cards is then not known from there on. The path ends at the decision where it left, and
+the rest of the hand is told by what the agent's own cards were paid and by what was at stake in its rounds.
+
 Arrays over hands have the one order of `Deck.hands`: H hands, whatever the board.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +22,16 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.evaluation.edges import Edges
 from errai.evaluation.hand_chances import HandChances
+from errai.games.betting import BettingState
 from errai.games.match_state import HandRecord
 from errai.strategy.information_sets import action_names
 from errai.tree.betting_tree import CHANCE, FOLD, SHOWDOWN
 
 Floats64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+ACTION = re.compile("[fc]|r[0-9]*")
+"""An action in a betting string."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,46 @@ class Decision:
     action: int
 
 
+class Followed(NamedTuple):
+    """A hand in a betting tree, as far as it goes there.
+
+    Attributes:
+        nodes: from the root to the leaf, or to the decision where the betting left the tree.
+        decisions: of one player, in order.
+        has_left: whether it left.
+    """
+
+    nodes: list[int]
+    decisions: list[Decision]
+    has_left: bool
+
+
+def follow(tree: PublicTree, record: HandRecord, position: int) -> Followed:
+    """Follow a hand in a betting tree.
+
+    Args:
+        tree: of the logged game.
+        record: what was logged.
+        position: whose decisions are noted.
+    """
+    betting, text = tree.betting, record.betting.betting
+    node, nodes = 0, [0]
+    decisions: list[Decision] = []
+    for action in ACTION.findall(text):
+        names = action_names(tree, node)
+        if action not in names:
+            return Followed(nodes, decisions, True)
+        number = names.index(action)
+        if betting.player[node] == position:
+            decisions.append(Decision(node, number))
+        node = int(betting.first_child[node]) + number
+        nodes.append(node)
+        while betting.kind[node] == CHANCE:
+            node = int(betting.first_child[node])
+            nodes.append(node)
+    return Followed(nodes, decisions, False)
+
+
 class ObservedHand:
     """One hand of a known agent.
 
@@ -48,8 +98,9 @@ class ObservedHand:
         is_partial: whether a fold hides the opponent's cards.
         hand: number of the agent's hole cards.
         opponent: the other position's hole cards; None where hidden.
-        nodes: from the root to the leaf, those between rounds included.
-        decisions: of the agent, in order.
+        nodes: from the root to the leaf, those between rounds included, or to where it left the tree.
+        decisions: of the agent, in order, on this path.
+        has_left: whether the betting left the tree.
     """
 
     def __init__(
@@ -69,39 +120,27 @@ class ObservedHand:
         self.hand = tree.rules.deck.hand_index(record.holes[position])
         is_hidden = is_partial and not record.betting.is_showdown
         self.opponent = None if is_hidden else record.holes[1 - position]
-        self.nodes, self.decisions = self._follow()
-
-    def _follow(self) -> tuple[list[int], list[Decision]]:
-        betting, text = self.tree.betting, self.record.betting.betting
-        node, nodes, decisions, place = 0, [0], [], 0
-        while place < len(text):
-            if text[place] == "/":
-                place += 1
-                continue
-            end = place + 1
-            while end < len(text) and text[end].isdigit():
-                end += 1
-            names = action_names(self.tree, node)
-            if text[place:end] not in names:
-                raise UsageError(
-                    f"the betting '{text}' of hand {self.record.hand_number} leaves the strategy's tree at "
-                    f"position {place}: expected {', '.join(names)}"
-                )
-            action = names.index(text[place:end])
-            if betting.player[node] == self.position:
-                decisions.append(Decision(node, action))
-            node = int(betting.first_child[node]) + action
-            nodes.append(node)
-            while betting.kind[node] == CHANCE:
-                node = int(betting.first_child[node])
-                nodes.append(node)
-            place = end
-        return nodes, decisions
+        self.nodes, self.decisions, self.has_left = follow(tree, record, position)
 
     @property
     def leaf(self) -> int:
-        """Where the hand ended."""
+        """Where the hand ended, or the decision at which its betting left the tree."""
         return self.nodes[-1]
+
+    @cached_property
+    def paid(self) -> float:
+        """What the agent was paid, in chips."""
+        return float(self.record.hand().payoffs()[self.position])
+
+    @cached_property
+    def later_luck(self) -> float:
+        """What the boards gave that came after the betting had left the tree, by all-in equity, in chips."""
+        if not self.has_left or self.opponent is None:
+            return 0.0
+        luck, stakes = 0.0, _stakes(self.record.betting)
+        for r in range(self.round_of(self.leaf) + 1, len(stakes)):
+            luck += stakes[r] * float(self.edge(r)[self.hand] - self.edge(r - 1)[self.hand])
+        return luck
 
     @cached_property
     def entries(self) -> list[int]:
@@ -149,6 +188,18 @@ class ObservedHand:
             return stake * self.edge(self.tree.rules.num_rounds - 1)
         won = stake if betting.player[leaf] != self.position else -stake
         return np.full(self.tree.rules.num_hands(), won)
+
+
+def _stakes(betting: BettingState) -> list[float]:
+    """Return what each player has put in at the beginning of each round that was dealt, in chips."""
+    rules, state = betting.rules, BettingState.start(betting.rules)
+    stakes = [float(min(state.spent))]
+    for action in ACTION.findall(betting.betting):
+        before, state = state.round, state.act(action)
+        stakes += [float(min(state.spent))] * (state.round - before)
+    if state.is_showdown:  # whoever is all-in sees the whole board
+        stakes += [float(min(state.spent))] * (rules.num_rounds - len(stakes))
+    return stakes
 
 
 class Reach:

@@ -1,8 +1,10 @@
-"""Estimators where players may be all-in: the board that is still to come is luck, and is taken off."""
+"""Estimators in no-limit games: boards after an all-in, and bets that the strategy does not know."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +14,26 @@ from naive import WITHOUT_JIT
 import errai
 from errai.cards.deck import parse_cards
 from errai.engine.public_tree import PublicTree
+from errai.errors import UsageError
 from errai.evaluation.edges import Edges
-from errai.evaluation.estimators import Estimator, Question, aivat, all_cards, all_cards_early_folds, basic
+from errai.evaluation.estimators import (
+    Estimator,
+    Question,
+    aivat,
+    all_cards,
+    all_cards_early_folds,
+    basic,
+    early_folds,
+)
 from errai.evaluation.hand_chances import RuleChances, hand_chances
 from errai.evaluation.observed import ObservedHand
 from errai.evaluation.self_play_values import SelfPlayValues
 from errai.evaluation.value_functions import BetCall, rounds_without_betting
+from errai.games.betting import replay
 from errai.games.catalogue import load_card_game
 from errai.games.hand import HandState
-from errai.games.match_state import HandRecord
+from errai.games.match_state import HandRecord, MatchState
+from errai.play.blueprint_agent import BlueprintAgent
 from errai.strategy.strategy import Strategy
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import CHANCE, SHOWDOWN
@@ -99,3 +112,56 @@ def test_the_board_after_an_all_in_makes_no_difference() -> None:
             seen = ObservedHand(tree, edges, HandRecord.of(state, 0, ("A", "B")), 0)
             found.add(round(estimate(Question(seen, chances, chances)), 6))
         assert len(found) == 1, betting
+
+
+class Seated:
+    """An agent asked as strategies are, in text."""
+
+    def __init__(self, agent: BlueprintAgent) -> None:
+        self._agent = agent
+
+    def probabilities(self, betting: str, hand: str, board: str) -> Mapping[str, float]:
+        state = replay(self._agent.game, betting)
+        holes = tuple(tuple(parse_cards(hand)) if q == state.player else None for q in (0, 1))
+        return self._agent.probabilities(MatchState(state.player, 0, state, holes, tuple(parse_cards(board))))
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_means_are_exact_where_the_opponent_bets_what_the_strategy_does_not_know(position: int) -> None:
+    """The strategy knows all-in alone, the opponent bets the pot, too."""
+    tree = PublicTree.of(nolimit_leduc().rules, BetMenu.parse("all-in"))
+    rng = np.random.default_rng(3)
+    tables = [(rng.random(first), rng.random(second)) for first, second in 2 * [tree.layout.num_slots]]
+    own, rough = (Strategy(tree, table) for table in tables)
+    other, edges, equity = random_strategy(2), Edges(own.game), BetCall(tree)
+    estimators: dict[str, Estimator] = {
+        "money": basic(),
+        "early folds": early_folds(),
+        "all cards": all_cards(),
+        "equity": basic(equity),
+        "all cards, equity": all_cards(equity),
+        "all cards, early folds, equity": all_cards_early_folds(equity),
+        "aivat, equity": aivat(equity),
+        "aivat, itself": aivat(SelfPlayValues(own, edges, deals=200)),
+    }
+    seat: Any = Seated(BlueprintAgent(own, translation="nearest"))
+    one, another = hand_chances(own), hand_chances(rough)
+    exact, part_left = 0.0, 0.0
+    means, squares = dict.fromkeys(estimators, 0.0), dict.fromkeys(estimators, 0.0)
+    for record, chance in enumerated_hands(own.game, (seat, other) if position == 0 else (other, seat)):
+        seen = ObservedHand(tree, edges, record, position)
+        part_left += chance * seen.has_left
+        exact += chance * float(record.values[position])
+        for name, estimate in estimators.items():
+            value = estimate(Question(seen, one, one))
+            means[name] += chance * value
+            squares[name] += chance * value**2
+        if seen.has_left:
+            with pytest.raises(UsageError, match="can be evaluated for the strategy that played them alone"):
+                basic()(Question(seen, one, another))
+    assert 0.1 < part_left < 0.9
+    for name, mean in means.items():
+        assert mean == pytest.approx(exact, abs=1e-9), name
+    spread = {name: squares[name] - means[name] ** 2 for name in means}
+    assert spread["equity"] < 0.9 * spread["money"]
+    assert spread["aivat, itself"] < 0.8 * spread["money"]
