@@ -60,7 +60,8 @@ counts begin with `num_` or are plural; what does not apply is null.
 | answer_seconds, longest_answer_seconds | of a seat: all answers together; the longest |
 | unfinished | of a match: the hand in which it broke off |
 | num_decisions, decision_seconds_99_percent, longest_decision_seconds | of an agent: how many; how long |
-| player, played, partial, num_hands_that_left, broken_lines, line, reason | of a log: who, as whom, what was left out |
+| player, played, partial, num_hands_that_left | of a log: who, as whom, which hands left the tree |
+| broken_lines, line, reason | of a log: what was passed over |
 | estimates, estimator, deviation_mbb, unbiased | of a log: what each estimator says |
 | notes | what else was seen in a figure: lines of text |
 
