@@ -34,6 +34,9 @@ def test_a_part_is_made_once(tmp_path: Path) -> None:
     assert again.part("A-against-B", lambda: 2) == 2
     assert Kept(tmp_path / "figure", {"seed": 2}, resume=True).part("A against B", lambda: 3) == 3
     assert again.part("A against B", never) == [1.5, 1e-17]
+    with pytest.raises(UsageError, match="holds parts of an interrupted figure"):
+        Kept(tmp_path / "figure", {"seed": 1})
+    again.remove()
     assert Kept(tmp_path / "figure", {"seed": 1}).part("A against B", lambda: 4) == 4
     again.remove()
     assert again.folder is not None

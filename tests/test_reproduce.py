@@ -334,8 +334,11 @@ def test_an_interrupted_figure_goes_on_with_the_parts_that_are_done(
     breaks_off = True
     assert reproduce(capsys, monkeypatch, *command)[0] == 130
     breaks_off = False
-    assert reproduce(capsys, monkeypatch, *command)[0] == 0  # without --resume all is made anew
-    assert made[4:] == ["A", "A", "B"]
+    status, _, err = reproduce(capsys, monkeypatch, *command)  # what is done is not thrown away by mistake
+    assert (status, made[4:]) == (2, ["A"])
+    assert "holds parts of an interrupted figure: go on with --resume, or remove it" in err
+    assert reproduce(capsys, monkeypatch, *command, "--resume")[0] == 0
+    assert made[4:] == ["A", "B"]
 
 
 def test_a_figure_needs_matplotlib_before_anything_is_made(

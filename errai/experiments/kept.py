@@ -36,15 +36,17 @@ class Kept:
         Args:
             beside: the beginning of the folder's path, such as `figures/thesis-figure-3.2`.
             what: everything that decides the parts, as JSON can say it.
-            resume: use the parts that are there; without it they are removed.
+            resume: use the parts that are there; without it, parts that are there are refused.
         """
         self.folder: Path | None = None
         if beside is None:
             return
         fingerprint = checksum(json.dumps(dict(what or {}), sort_keys=True).encode())[:12]
         self.folder = Path(f"{beside}-parts-{fingerprint}")
-        if not resume:
-            self.remove()
+        if self.folder.exists() and not resume:
+            raise UsageError(
+                f"'{self.folder}' holds parts of an interrupted figure: go on with --resume, or remove it"
+            )
 
     def part(self, name: str, make: Callable[[], Part]) -> Part:
         """Return a part as it was kept, or make it and keep it.
