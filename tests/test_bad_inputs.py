@@ -36,7 +36,7 @@ BAD = [
     (["--chess"], "No such option: --chess"),
     (
         ["cache", "--clear", "checkers"],
-        "--clear must be all, old, features, abstractions, kernels or the name of a game",
+        "--clear must be all, old, features, abstractions, edges, kernels or the name of a game",
     ),
     (["cache", "--clear", "bluff-1-1"], "'bluff-1-1' is a dice game: only card games have features."),
     (["cache", "--clear", "old", "--verify"], "--clear and --verify cannot be used together."),

@@ -55,14 +55,15 @@ PARAMETERS = {
     ],
     "lbr": [
         *("agent required", "--game None", "--hands None", "--bets 'fcpa'", "--from-round 1"),
-        *("--run-outs 300", JSON, SEED),
+        *("--run-outs 300", "--keep None", JSON, SEED),
     ],
     "analyse": [
         *("log required", "--agent required", "--played None", "--name None", "--game None"),
         *("--partial False", "--plot None", "--threads None", JSON, SEED),
     ],
     "reproduce": [
-        *("name required", "--out None", "--size None", "--iterations None", "--time None", JSON, SEED),
+        *("name required", "--out None", "--size None", "--iterations None", "--time None"),
+        *("--resume False", JSON, SEED),
     ],
     "spot": [
         *("--board required", "--oop required", "--ip required", "--pot required", "--stack None"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errai import __version__
-from errai.cli.options import Iterations, Json, Out, Seed, Time, given_command
+from errai.cli.options import Iterations, Json, Out, Resume, Seed, Time, given_command
 from errai.cli.output import format_seconds, print_json, print_table
 from errai.cli.progress import Progress
 from errai.errors import UsageError
@@ -30,10 +30,7 @@ def reproduce_command(
     ] = None,
     iterations: Iterations = None,
     time: Time = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with what an interrupted figure has kept in --out."),
-    ] = False,
+    resume: Resume = False,
     json: Json = False,
     seed: Seed = 0,
 ) -> None:
