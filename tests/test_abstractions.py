@@ -466,7 +466,7 @@ def full_deck(tmp_path_factory: pytest.TempPathFactory) -> Features:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRAI_CACHE_DIR", str(tmp_path_factory.mktemp("full")))
         features = build_features(FeaturePlan(rules_of("limit-holdem")))
-        for feature in features.plan.all_arrays:
+        for feature in features.plan.arrays:
             features._array(feature)
     return features
 
