@@ -175,6 +175,13 @@ def test_cfr_br_beside_the_full_walk() -> None:
         assert found[average][-1] < 0.5 * full.both[-1]
         assert found[average][0] > found[average][-1]
         assert found[current] != found[average]
+        other = abstracted_holdem.response_curves(
+            game, abstraction, trunk, [10], lambda *_: None, samples=20, num_threads=1, seed=1
+        )
+        same = abstracted_holdem.response_curves(
+            game, abstraction, trunk, [10], lambda *_: None, samples=20, num_threads=1
+        )
+        assert other != same  # another seed samples other sub-games
     assert [one[1:] for one in told] == 2 * [(10, 400), (400, 400)]
     for name in ("thesis-figure-4.4", "thesis-figure-4.5"):
         ends = dict(find_figure(name).ends)

@@ -178,6 +178,7 @@ def response_curves(
     tell: Tell,
     samples: int = SAMPLES,
     num_threads: int | None = None,
+    seed: int = 0,
 ) -> dict[str, list[float]]:
     """Solve a game by CFR-BR with linear weights: exploitability in mbb/g of the real game, by curve.
 
@@ -189,10 +190,11 @@ def response_curves(
         tell: whom to tell after each.
         samples: sub-games that are sampled for each of the points' iterations.
         num_threads: as for `solve`.
+        seed: of the sub-games.
     """
     rule = find_rule("cfr-br").with_options(trunk=trunk, discount=(1.0, 1.0, 1.0))
     tree = PublicTree.of(game).abstracted_by((abstraction, abstraction))
-    solver = make_solver(tree, rule, num_threads=num_threads)
+    solver = make_solver(tree, rule, num_threads=num_threads, seed=seed)
     found: dict[str, list[float]] = {response_curve(trunk, what): [] for what in (AVERAGE, CURRENT)}
     for point in points:
         solver.run(point * samples - solver.iteration)
@@ -210,7 +212,7 @@ def abstracted_curves(
     Args:
         bucketings: recipe, and the game whose features decide; empty for [2-4] hold'em itself.
         iterations: of each solution.
-        seed: of the clustering.
+        seed: of the clustering, and of what CFR-BR samples.
         tell: whom to tell.
         kept: where solutions that are done are kept.
     """
@@ -237,7 +239,7 @@ def abstracted_curves(
         for trunk in TRUNKS:
             of_trunk = kept.part(
                 f"{abstraction.name}, {trunk}-round trunk",
-                partial(response_curves, game, abstraction, trunk, points, tell),
+                partial(response_curves, game, abstraction, trunk, points, tell, seed=seed),
             )
             values |= {f"{abstraction.name}, {name}": one for name, one in of_trunk.items()}
     return Curves(points, values, tuple(left_out))

@@ -16,7 +16,7 @@ BUCKETINGS = (("PR-PHS 5x1-5", ""), ("PR-PHS-PHS-C-C 5x1-5x1-C-C", "limit-holdem
 
 
 def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
-    """Make the curves; the seed decides the clustering."""
+    """Make the curves; the seed decides the clustering and what CFR-BR samples."""
     return abstracted_curves(BUCKETINGS, size.iterations, seed, tell, kept)
 
 

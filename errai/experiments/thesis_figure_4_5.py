@@ -20,7 +20,7 @@ BUCKETINGS = (
 
 
 def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:
-    """Make the curves; the seed decides the clustering."""
+    """Make the curves; the seed decides the clustering and what CFR-BR samples."""
     return abstracted_curves(BUCKETINGS, size.iterations, seed, tell, kept)
 
 
