@@ -102,7 +102,8 @@ def limit_layout(tree: PublicTree, deals: Deals) -> BucketLayout:
     begin = np.cumsum(sizes, axis=1) - sizes
     ends = sizes.sum(axis=1)
     bucketed = np.array([[False, True, True, True]] * 2)
-    return BucketLayout(begin, rows, bucketed, (int(ends[0]), int(ends[1])))
+    stride = np.where(bucketed, tree.walk.num_slots, rows)
+    return BucketLayout(begin, rows, stride, bucketed, (int(ends[0]), int(ends[1])))
 
 
 def runs_of_neighbours(cells: Cells) -> Buckets:

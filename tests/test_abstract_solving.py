@@ -142,8 +142,9 @@ def test_every_cell_has_the_bucket_of_each_of_its_hands(game: PokerRules) -> Non
         hand, board = deals[i]
         cards = np.array([game.deck.parse(hand + board)], dtype=np.uint8)
         row = int(abstraction.buckets(cards, 1, player)[0])
-        # The round's first decision has the round's first slots, the two actions of a bucket together.
-        places = int(layout.begin[player, 1]) + 2 * row + np.arange(2)
+        # The round's first decision has the first two of a bucket's slots.
+        first = int(tree.cells.links.round_board[1])
+        places = int(layout.begin[player, first]) + row * int(layout.stride[player, first]) + np.arange(2)
         played = np.maximum(strategy.tables[player][places], 0)
         expected = played / played.sum() if played.sum() > 0 else np.full(2, 0.5)
         found = list(strategy.probabilities("cc/", hand, board).values())

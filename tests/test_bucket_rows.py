@@ -1,4 +1,4 @@
-"""Bucketed tables: the actions of an information set together, read and added to as the naive twin does."""
+"""Bucketed tables: the slots of a bucket together, read and added to as the naive twin does."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from naive.tables import naive_gather, naive_scatter
 import errai
 from errai.engine._buckets import gather_rows, scatter_rows
 from errai.engine.public_tree import PublicTree
-from errai.tables.layout import slot_order, spread_rows
+from errai.tables.layout import spread_rows
 from errai.tree.betting_tree import DECISION
 from errai.tree.buckets import Buckets
 from errai.tree.walk import walk_tree
@@ -17,66 +17,40 @@ from errai.tree.walk import walk_tree
 U = np.uint64
 
 
-@st.composite
-def blocks(draw: st.DrawFn) -> tuple[np.ndarray, int, int, np.ndarray, int, int, int]:
-    """A block among both players' decisions: plan rows, first, last, buckets, rows, cells, actor."""
-    who = draw(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 6)), min_size=1, max_size=8))
-    plan = np.zeros((len(who), 7), dtype=np.int32)
-    slots = [3, 5]  # of earlier decisions of the round
-    for d, (player, actions) in enumerate(who):
-        plan[d, [0, 1, 4]] = player, actions, slots[player]
-        slots[player] += actions
-    first = draw(st.integers(0, len(who)))
-    last = draw(st.integers(first, len(who)))
-    rows = draw(st.integers(1, 5))
-    bucket = draw(st.lists(st.integers(0, rows - 1), min_size=3, max_size=40))
-    return plan, first, last, np.array(bucket, dtype=np.int32), rows, len(bucket) - 2, draw(st.integers(0, 1))
-
-
 @settings(deadline=None)
-@given(blocks())
+@given(
+    bucket=st.lists(st.integers(0, 4), min_size=2, max_size=40),
+    num_slots=st.integers(0, 11),
+    first_slot=st.integers(0, 5),
+    later_slots=st.integers(0, 5),
+)
 def test_rows_are_gathered_and_scattered_as_the_naive_twin_does(
-    block: tuple[np.ndarray, int, int, np.ndarray, int, int, int],
+    bucket: list[int], num_slots: int, first_slot: int, later_slots: int
 ) -> None:
-    plan, first, last, bucket, rows, num_cells, actor = block
-    own = [(int(row[4]), int(row[1])) for row in plan[first:last] if row[0] == actor]
-    slot_base = own[0][0] if own else 7
-    num_slots = sum(actions for _, actions in own)
-    width, begin = num_cells + 3, 11
+    """A block's slots are some of each bucket's; 11 numbers stand before the table."""
+    begin, stride, num_cells = 11 + first_slot, first_slot + num_slots + later_slots, len(bucket) - 2
+    width, of_cell = num_cells + 3, np.array(bucket, dtype=np.int32)
     rng = np.random.default_rng(0)
-    table = rng.random(begin + num_slots * rows + 4)
-    local = [(slot - slot_base, actions) for slot, actions in own]
+    table = rng.random(11 + 5 * stride + 4)
     target = np.full((num_slots, width), -1.0)
-    seen = bucket[2:].tolist()
-    gather_rows(
-        plan,
-        first,
-        last,
-        actor,
-        slot_base,
-        bucket,
-        U(2),
-        U(num_cells),
-        begin,
-        rows,
-        table,
-        width,
-        target.ravel(),
+    gather_rows(of_cell, U(2), U(num_cells), begin, stride, num_slots, table, width, target.ravel())
+    assert target[:, :num_cells].tolist() == naive_gather(
+        table.tolist(), begin, stride, num_slots, bucket[2:]
     )
-    expected = naive_gather(table.tolist(), begin, rows, local, seen)
-    assert target[:, :num_cells].tolist() == expected
     assert (target[:, num_cells:] == -1).all()
     weight = rng.random(num_cells + 1)
     learnt = rng.random((num_slots, width))
     added = table.copy()
     scatter_rows(
-        plan, first, last, actor, slot_base, bucket, U(2), U(num_cells), weight, U(1), begin, rows, width,
-        learnt.ravel(), added,
-    )  # fmt: skip
-    naive = naive_scatter(table.tolist(), begin, rows, local, seen, weight[1:].tolist(), learnt.tolist())
+        of_cell, U(2), U(num_cells), weight, U(1), begin, stride, num_slots, width, learnt.ravel(), added
+    )
+    naive = naive_scatter(
+        table.tolist(), begin, stride, num_slots, bucket[2:], weight[1:].tolist(), learnt.tolist()
+    )
     assert added == pytest.approx(np.array(naive), rel=1e-13)
-    assert np.array_equal(added[:begin], table[:begin])
-    assert np.array_equal(added[begin + num_slots * rows :], table[begin + num_slots * rows :])
+    places = begin + np.array(bucket[2:], dtype=np.int64)[:, np.newaxis] * stride + np.arange(num_slots)
+    untouched = np.setdiff1d(np.arange(len(table)), places)
+    assert np.array_equal(added[untouched], table[untouched])
 
 
 @pytest.fixture(scope="module")
@@ -101,18 +75,16 @@ def test_every_reader_finds_a_slot_where_it_is(tree: PublicTree) -> None:
             r, actions = int(tree.betting.round[node]), int(walk.num_children[node])
             for board in range(*cells.links.round_board[r : r + 2].tolist()):
                 slot, rows = int(walk.slot[node]), int(layout.rows[player, board])
-                first = int(layout.begin[player, board]) + slot * rows
+                first, num_slots = int(layout.begin[player, board]), int(walk.num_slots[player, r])
                 view = layout.decision(table, player, board, r, slot, actions)
                 assert np.shares_memory(view, table)
-                order = slot_order(walk, layout, player, r, board)
                 begin, end = cells.players[player].cell_begin[board : board + 2].tolist()
                 for action in range(actions):
                     for row in range(rows):
-                        place = first + (
-                            row * actions + action if (player, r) == (1, 1) else action * rows + row
-                        )
+                        place = first + (slot + action) * rows + row
+                        if (player, r) == (1, 1):
+                            place = first + row * num_slots + slot + action
                         assert view[action, row] == place
-                        assert layout.begin[player, board] + order[slot + action, row] == place
                         # All boards of a bucketed round share their slots: the last one is named.
                         named = board if (player, r) != (1, 1) else int(cells.links.round_board[2]) - 1
                         assert tree.describe_slot(player, place) == (

@@ -69,7 +69,7 @@ def test_what_is_read_is_what_was_written(configuration: RunConfiguration) -> No
 def test_text_is_for_people() -> None:
     assert DCFR.text() == (
         "# A run of Errai. Nothing here may change: the fingerprint beside it is checked.\n\n"
-        '[format]\nkind = "run"\nversion = 3\n\n'
+        '[format]\nkind = "run"\nversion = 4\n\n'
         '[game]\nname = "leduc"\n\n'
         '[abstraction]\nname = "[JQ.K]"\nfingerprint = "0123456789abcdef"\n\n'
         '[algorithm]\nname = "dcfr"\nalternating = true\ndelay = 4\naverage_power = 0.0\nfloor = false\n'
@@ -81,8 +81,8 @@ def test_text_is_for_people() -> None:
 
 DAMAGE = [
     ("[game]", "[game", "is not TOML: Expected ']' at the end of a table declaration (at line 7, column 6)"),
-    ("version = 3", "version = 1", "has format version 1: expected version 3"),
-    ("version = 3", 'version = "3"', "format.version must be 2 or 3, not '3'"),
+    ("version = 4", "version = 1", "has format version 1: expected version 4"),
+    ("version = 4", 'version = "4"', "format.version must be 2, 3 or 4, not '4'"),
     ('kind = "run"', 'kind = "walk"', "format.kind must be 'run', not 'walk'"),
     ("kind", "sort", "format.sort is unknown: expected kind, version"),
     ('[game]\nname = "leduc"\n', "", "game is missing"),

@@ -319,7 +319,7 @@ def test_what_is_no_play_file_is_refused_by_name(tmp_path: Path, leduc_file: Pat
 @pytest.mark.parametrize("what", ["FORMAT", "LAYOUT"])
 def test_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(play_file_writer, what, 99)
-    with pytest.raises(UsageError, match=r"99.*expected version 1 with layout 2, so export it again"):
+    with pytest.raises(UsageError, match=r"99.*expected version 1 with layout 3, so export it again"):
         errai.export_strategy(random_leduc(), tmp_path / "leduc.play")
 
 

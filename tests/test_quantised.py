@@ -18,7 +18,7 @@ WEIGHTS = some.lists(some.one_of(some.integers(-3, 3), some.integers(0, 10**6)),
 
 def one_row(weights: list[float], bits: int) -> tuple[list[int], float]:
     quantiser = Quantiser(bits)
-    decisions = Decisions(np.array([0]), np.array([1]), np.array([len(weights)]), np.ones(1, dtype=np.uint8))
+    decisions = Decisions(np.array([0]), np.array([1]), np.array([len(weights)]))
     return quantiser(np.array(weights, dtype=np.float64), decisions).tolist(), quantiser.largest_error
 
 

@@ -110,13 +110,14 @@ def make(name: str, rows: str, cut: int | None, dealt: bool, together: int | Non
     return subgame_layout(walk, cells.links, whole_layout(name, rows), cut, dealt, together)
 
 
-def slot_at(walk: WalkTree, slot: Slot, begin: np.ndarray, rows: np.ndarray, round_board: np.ndarray) -> int:
-    """Return where the walk's formula finds a slot."""
+def slot_at(walk: WalkTree, slot: Slot, layout: TableLayout, player: int, round_board: np.ndarray) -> int:
+    """Return where the walk finds a slot with a layout of its entry."""
     board = int(round_board[slot.round]) if slot.board is None else slot.board
-    first = int(begin[board] + walk.slot[slot.node] * rows[board])
+    begin, stride = int(layout.begin[player, board]), int(layout.stride[player, board])
+    number = int(walk.slot[slot.node]) + slot.action
     if slot.board is None:
-        return first + slot.row * int(walk.num_children[slot.node]) + slot.action
-    return first + slot.action * int(rows[board]) + slot.row
+        return begin + number + slot.row * stride
+    return begin + number * stride + slot.row
 
 
 @pytest.mark.parametrize(("name", "rows", "cut", "dealt", "together"), CASES)
@@ -129,14 +130,14 @@ def test_every_slot_is_where_the_naive_order_has_it(
     at_once = together or num_entries
     for player in (0, 1):
         shards = naive_shards(tree, cells.links, layout.whole, player, cut, dealt, at_once)
-        begins = [layout.begin_for(player, entry) for entry in range(num_entries)]
+        bound = [layout.layout_for(entry) for entry in range(num_entries)]
         place = 0
         ranges = {}
         for key, slots in shards.items():
             ranges[key] = (place, place + len(slots))
             for slot in slots:
                 entry = naive_entry(tree, slot.node, cut) if slot.round >= cut else num_entries - 1
-                found = slot_at(walk, slot, begins[entry], layout.whole.rows[player], cells.links.round_board)
+                found = slot_at(walk, slot, bound[entry], player, cells.links.round_board)
                 assert found == place
                 place += 1
         assert place == layout.whole.num_slots[player]
@@ -165,10 +166,10 @@ def test_a_table_reads_the_same_through_every_layout(
     for player in (0, 1):
         table = rng.permutation(layout.whole.num_slots[player]).astype(np.float64)
         moved = copy_between(whole, table, layout, player)
-        begins = [layout.begin_for(player, entry) for entry in range(len(tree.entry_nodes[cut]))]
+        bound = [layout.layout_for(entry) for entry in range(len(tree.entry_nodes[cut]))]
         for place, slot in enumerate(naive_whole(tree, cells.links, layout.whole, player)):
             entry = naive_entry(tree, slot.node, cut) if slot.round >= cut else 0
-            where = slot_at(walk, slot, begins[entry], layout.whole.rows[player], cells.links.round_board)
+            where = slot_at(walk, slot, bound[entry], player, cells.links.round_board)
             assert moved[where] == table[place]
         assert np.array_equal(copy_between(layout, moved, whole, player), table)
         for other_cut, other_dealt in cuts(name):
@@ -187,7 +188,7 @@ def test_a_subgame_held_alone_is_found_in_its_own_array(
     for player in (0, 1):
         table = np.arange(layout.whole.num_slots[player])
         for entry in range(0, int(layout.run_begin[-1]), 2):
-            run, begin = layout.run_of(entry), layout.begin_for(player, entry)
+            run, bound = layout.run_of(entry), layout.layout_for(entry)
             for board in range(layout.num_boards):
                 own, shared = layout.shard(player, entry, board), layout.shared(player, entry)
                 alone = np.concatenate([table[slice(*own)], table[slice(*shared)]])
@@ -199,10 +200,14 @@ def test_a_subgame_held_alone_is_found_in_its_own_array(
                         first, last = links.child_begin[first], links.child_end[last - 1]
                     lo, hi = layout.slot_begin[player, r, run : run + 2].tolist()
                     for b in range(int(first), int(last)):
-                        n = int(layout.whole.rows[player, b])
+                        begin, stride = int(bound.begin[player, b]), int(bound.stride[player, b])
                         start = next(within)
-                        mine = alone[start + lo * n : start + hi * n]
-                        assert np.array_equal(mine, table[begin[b] + lo * n : begin[b] + hi * n])
+                        num_rows = int(bound.rows[player, b])
+                        if bound.bucketed[player, r]:
+                            inside = lo + np.arange(num_rows)[:, np.newaxis] * stride + np.arange(hi - lo)
+                        else:
+                            inside = np.arange(lo * stride, hi * stride)
+                        assert np.array_equal(alone[start + inside], table[begin + inside])
                 assert next(within, None) is None
 
 
@@ -269,6 +274,7 @@ def test_layout_for_binds_both_players() -> None:
     bound = layout.layout_for(2)
     for player in (0, 1):
         assert np.array_equal(bound.begin[player], layout.begin_for(player, 2))
+        assert np.array_equal(bound.stride[player], layout.stride_for(player, 2))
     assert bound.num_slots == layout.whole.num_slots
     assert bound.rows is layout.whole.rows
 

@@ -14,7 +14,7 @@ from naive import WITHOUT_JIT, matches
 import errai
 from errai.abstraction.features.hands import HandClasses
 from errai.abstraction.named_groups import leduc_abstraction
-from errai.engine._deals import FIRST, STRIDE, TIMES
+from errai.engine._deals import FIRST, STRIDE
 from errai.engine.public_tree import PublicTree
 from errai.games.betting import BettingState
 from errai.games.catalogue import load_card_game
@@ -245,7 +245,7 @@ def test_treated_tables_hold_what_the_agent_says_to_the_last_bit(treatment):
     mixed = 0
     for dealt, row in zip(cards.tolist(), rows[:, 1, 0], strict=True):
         # The root: its slots are the first of position 1.
-        found = table[row[FIRST] + row[TIMES] * 3 + np.arange(3) * row[STRIDE]].tolist()
+        found = table[row[FIRST] + np.arange(3) * row[STRIDE]].tolist()
         state = MatchState(1, 0, betting, (None, tuple(dealt[2:4])), ())
         assert found == list((agent.probabilities(state) or {}).values())
         mixed += 0 < found[0] < 1

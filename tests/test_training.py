@@ -178,7 +178,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"evaluation": {"every": 1, "every_seconds": 1}}, "'every' and 'every_seconds' are both given"),
     ({"evaluation": {"exploitability": True}}, "'exploitability' needs 'flops'"),
     ({"machine": {"threads": 0}}, "machine.threads must be 1 or more, not 0"),
-    ({"format": {"version": 9}}, "has format version 9: expected version 3"),
+    ({"format": {"version": 9}}, "has format version 9: expected version 4"),
     (
         {"stop": {"mbb_per_game": 1.0}, "evaluation": {"exact": False}},
         "stop.mbb_per_game needs evaluation.exact, which is false",

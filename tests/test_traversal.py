@@ -313,6 +313,7 @@ def test_buckets_gather_hands_as_often_as_they_are_dealt(name: str, num_threads:
     layout = TableLayout(
         begin=begin,
         rows=np.full_like(begin, num_buckets),
+        stride=np.repeat(walk.walk.num_slots, np.diff(cells.links.round_board), axis=1),
         bucket=(bucket, bucket),
         bucketed=np.ones((2, cells.num_rounds), dtype=bool),
         num_slots=(num_slots[0], num_slots[1]),
@@ -327,10 +328,10 @@ def test_buckets_gather_hands_as_often_as_they_are_dealt(name: str, num_threads:
     texts = node_texts(pair.tree, True)
     for node in np.flatnonzero(pair.tree.kind == DECISION).tolist():
         q, r = int(pair.tree.player[node]), int(pair.tree.round[node])
-        first = int(begin[q, cells.links.round_board[r]]) + int(walk.walk.slot[node]) * num_buckets
+        first = int(begin[q, cells.links.round_board[r]]) + int(walk.walk.slot[node])
         for row in range(num_buckets):
             actions = np.arange(int(pair.tree.num_children[node]))
-            slots[q, texts[node], row] = first + row * len(actions) + actions
+            slots[q, texts[node], row] = first + row * int(walk.walk.num_slots[q, r]) + actions
     source = random_tables(layout, rng)
     played = {infoset: source[infoset[0]][places].tolist() for infoset, places in slots.items()}
     naive = replace(pair.naive, source=played, regrets={}, averages={}, see=see, merges=True)

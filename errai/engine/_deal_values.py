@@ -16,7 +16,7 @@ from errai.engine._deal_walk import (
     ROUND,
     SLOT,
 )
-from errai.engine._deals import FIRST, ROWS, STRIDE, TIMES
+from errai.engine._deals import FIRST, STRIDE
 from errai.kernels import kernel
 
 
@@ -25,7 +25,7 @@ def value_deals(
     player,  # IN   int64  whose winnings
     nodes,  # IN   int32[N * NODE_WIDTH]  parents come before children
     payoffs,  # IN   float64[2, L * 3]
-    rows,  # IN   int64[D, 2 * R * 4]  where each position's slots are
+    rows,  # IN   int64[D, 2 * R * ROW_WIDTH]  where each position's slots are
     outcomes,  # IN   int8[D, K]
     first,  # IN   float[slots]  what position 0 plays, in proportion to the positive part
     second,  # IN   float[slots]  what position 1 plays
@@ -50,8 +50,8 @@ def value_deals(
                 value += here * payoffs[player, slot + outcomes[d, child]]
                 continue
             who, row, num_actions = nodes[at + PLAYER], nodes[at + ROUND], np.int64(nodes[at + ACTIONS])
-            place = rows[d, row + FIRST] + slot * rows[d, row + ROWS] + rows[d, row + TIMES] * num_actions
             stride = rows[d, row + STRIDE]
+            place = rows[d, row + FIRST] + slot * stride
             total = 0.0
             for a in range(num_actions):
                 x = np.float64(first[place + a * stride] if who == 0 else second[place + a * stride])

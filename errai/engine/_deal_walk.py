@@ -17,7 +17,7 @@ A decision of the walked player gains `weight * (value of the action - value of 
 
 import numpy as np
 
-from errai.engine._deals import CHOICES, FIRST, ROWS, STRIDE, TIMES
+from errai.engine._deals import CHOICES, FIRST, STRIDE
 from errai.engine._streams import draw_unit
 from errai.kernels import kernel
 
@@ -186,11 +186,7 @@ def walk_deals(
                 child = U(nodes[at + U(CHILD)])
                 row = row_begin + U(nodes[at + U(ROUND)])
                 stride = U(rows[row + U(STRIDE)])
-                place = (
-                    U(rows[row + U(FIRST)])
-                    + U(nodes[at + U(SLOT)]) * U(rows[row + U(ROWS)])
-                    + U(rows[row + U(TIMES)]) * num_actions
-                )
+                place = U(rows[row + U(FIRST)]) + U(nodes[at + U(SLOT)]) * stride
                 who = nodes[at + U(PLAYER)]
                 is_own = who == player
                 here = depth * width

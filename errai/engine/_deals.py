@@ -12,10 +12,10 @@ from errai.kernels import kernel
 
 U = np.uint64
 
-FIRST, ROWS, TIMES, STRIDE = range(4)
-"""Columns of a deal's rows. The slots of a decision with n actions whose first slot is s begin at
-`FIRST + s * ROWS + TIMES * n`, and the actions are `STRIDE` apart. Where rows are cells, `FIRST` counts the
-cell and `TIMES` is 0; where they are buckets, `TIMES` is the bucket."""
+FIRST, STRIDE = range(2)
+"""Columns of a deal's rows, of which there are ROW_WIDTH: slot s is at `FIRST + s * STRIDE`."""
+
+ROW_WIDTH = 2
 
 FIRST_WINS, TIE, SECOND_WINS = range(3)
 """Outcomes of a showdown. In Bluff a bid holds (the first) or not (the last)."""
@@ -140,8 +140,8 @@ def place_deals(
     bucket,  # IN   [player] int32[C]  or empty
     bucketed,  # IN   bool[2, R]
     begin,  # IN   int64[2, B]
-    rows,  # IN   int64[2, B]
-    out,  # OUT  int64[N * 2 * R * 4]
+    stride,  # IN   int64[2, B]
+    out,  # OUT  int64[N * 2 * R * ROW_WIDTH]
     outcomes,  # OUT  int8[N]
 ):
     """Find the row of each player in each round, and who wins."""
@@ -176,7 +176,7 @@ def place_deals(
             board = round_board[r] + index
             first_cell = cell_begin[board]
             for q in range(2):
-                at = U(((i * 2 + q) * num_rounds + r) * 4)
+                at = U(((i * 2 + q) * num_rounds + r) * ROW_WIDTH)
                 hole = q * num_hole
                 second = np.int64(-1)
                 if num_hole > 1:
@@ -186,16 +186,12 @@ def place_deals(
                 if q == 0:
                     other = cell
                 if bucketed[q, r]:
-                    out[at + U(FIRST)] = begin[q, board]
-                    out[at + U(TIMES)] = (
-                        bucket_0[first_cell + cell] if q == 0 else bucket_1[first_cell + cell]
-                    )
+                    row = np.int64(bucket_0[first_cell + cell] if q == 0 else bucket_1[first_cell + cell])
+                    out[at + U(FIRST)] = begin[q, board] + row * stride[q, board]
                     out[at + U(STRIDE)] = 1
                 else:
                     out[at + U(FIRST)] = begin[q, board] + cell
-                    out[at + U(TIMES)] = 0
-                    out[at + U(STRIDE)] = rows[q, board]
-                out[at + U(ROWS)] = rows[q, board]
+                    out[at + U(STRIDE)] = stride[q, board]
             if r == num_rounds - 1:
                 # Both players' cells are the same, sorted by strength.
                 if cell < order[first_cell + other, BELOW]:
@@ -214,9 +210,9 @@ def deal_dice(
     chances,  # IN   [player] float64[rolls]  cumulative
     matches,  # IN   [player] uint8[rolls, NUM_FACES]
     begin,  # IN   int64[2, R]
-    rows,  # IN   int64[2, R]
+    stride,  # IN   int64[2, R]
     keys,  # OUT  uint64[N]
-    out,  # OUT  int64[N, 2, R, 4]
+    out,  # OUT  int64[N, 2, R, ROW_WIDTH]
     outcomes,  # OUT  int8[N, bids]
 ):
     """Roll both players' dice, and say of each bid whether it holds."""
@@ -235,9 +231,7 @@ def deal_dice(
                 second = roll
             for r in range(out.shape[2]):
                 out[i, q, r, FIRST] = begin[q, r] + roll
-                out[i, q, r, ROWS] = rows[q, r]
-                out[i, q, r, TIMES] = 0
-                out[i, q, r, STRIDE] = rows[q, r]
+                out[i, q, r, STRIDE] = stride[q, r]
         for bid in range(outcomes.shape[1]):
             face = bid % NUM_FACES
             found = matches[0][first, face] + matches[1][second, face]

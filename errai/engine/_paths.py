@@ -99,7 +99,7 @@ def place_path(
     cells,  # INOUT CellArrays  of the path: `begin` and, where a hand is sampled, what is its own
     bucket,  # INOUT [player] int32[C + R]  what is behind all cells
     begin,  # OUT  int64[2, 2 R + 1]  of the path's tables
-    rows,  # OUT  int64[2, 2 R + 1]
+    stride,  # OUT  int64[2, 2 R + 1]
     plan,  # INOUT WalkPlan  `leaf_chips` where the opponent's hand is sampled
 ):
     """Let the walk see one path."""
@@ -111,7 +111,7 @@ def place_path(
         board, place = boards[r], 1 + 2 * r
         for q in range(2):
             first, last = full.cell_begin[q, board], full.cell_begin[q, board + 1]
-            begin[q, place], rows[q, place] = full.slot_begin[q, board], full.slot_rows[q, board]
+            begin[q, place], stride[q, place] = full.slot_begin[q, board], full.slot_stride[q, board]
             cells.begin[q, place], cells.begin[q, place + 1] = first, last
             if sampled == ALL_HANDS:
                 continue
@@ -191,7 +191,7 @@ def learn_paths(
                 sample_hand(key, holder, boards, full.cell_begin, full.parent, cells.counts, held, chance)
             own = tables[player]
             place_path(
-                player, sampled, boards, held, chance, full, cells, own.bucket, own.begin, own.rows, plan
+                player, sampled, boards, held, chance, full, cells, own.bucket, own.begin, own.stride, plan
             )
             scaled[player] = scales[player] * weights[i]
             walk(

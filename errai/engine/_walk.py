@@ -186,29 +186,28 @@ def walk(
                             )
                         slot_base = first[ENTRY_SLOT + q] - here[FIRST_SLOT + q]
                         num_slots = last[ENTRY_SLOT + q] - first[ENTRY_SLOT + q]
-                        rows = tables.rows[q, board]
-                        begin = tables.begin[q, board] + slot_base * rows
+                        begin, stride = tables.begin[q, board], tables.stride[q, board]
                         source_table = tables.source[q]
                         if tables.row_kind[q, level] == BUCKETS:
                             gather_rows(
-                                decisions,
-                                first[ENTRY_DECISION],
-                                last[ENTRY_DECISION],
-                                q,
-                                slot_base,
                                 tables.bucket[q],
                                 first_cell - U(cell_begin[q, 0]),
                                 num_cells,
-                                begin,
-                                rows,
+                                begin + slot_base,
+                                stride,
+                                num_slots,
                                 source_table,
                                 width,
                                 slots[0],
                             )
                         elif tables.row_kind[q, level] == ONE:
-                            spread_rule(num_cells, num_slots, begin, source_table, width, slots[0])
-                        if tables.row_kind[q, level] != CELLS:
-                            source_table, begin, rows = slots[0], 0, width
+                            spread_rule(
+                                num_cells, num_slots, begin + slot_base, source_table, width, slots[0]
+                            )
+                        if tables.row_kind[q, level] == CELLS:
+                            begin += slot_base * stride
+                        else:
+                            source_table, begin, stride = slots[0], 0, width
                         push_reach(
                             decisions,
                             first[ENTRY_DECISION],
@@ -218,7 +217,7 @@ def walk(
                             slot_base,
                             source_table,
                             begin,
-                            rows,
+                            stride,
                             num_cells,
                             lanes,
                             here[REACH_BEGIN + q],
@@ -366,30 +365,25 @@ def walk(
                     mode = modes[player, level]
                     slot_base = first[ENTRY_SLOT + player] - here[FIRST_SLOT + player]
                     num_slots = last[ENTRY_SLOT + player] - first[ENTRY_SLOT + player]
-                    rows = tables.rows[player, board]
-                    begin = tables.begin[player, board] + slot_base * rows
+                    begin, stride = tables.begin[player, board], tables.stride[player, board]
                     source_table = tables.source[player]
                     regret, average = tables.regret[player], tables.average[player]
                     apart = tables.row_kind[player, level] != CELLS and mode in (LEARN, PLAY)
                     if apart:
                         if tables.row_kind[player, level] == BUCKETS:
                             gather_rows(
-                                decisions,
-                                first[ENTRY_DECISION],
-                                last[ENTRY_DECISION],
-                                player,
-                                slot_base,
                                 tables.bucket[player],
                                 first_own - U(cell_begin[player, 0]),
                                 num_own,
-                                begin,
-                                rows,
+                                begin + slot_base,
+                                stride,
+                                num_slots,
                                 source_table,
                                 width,
                                 slots[0],
                             )
                         else:
-                            spread_rule(num_own, num_slots, begin, source_table, width, slots[0])
+                            spread_rule(num_own, num_slots, begin + slot_base, source_table, width, slots[0])
                         source_table, regret, average = slots[0], slots[1], slots[2]
                         for k in range(U(num_slots * width)):
                             regret[k] = 0
@@ -407,8 +401,8 @@ def walk(
                         source_table,
                         regret,
                         average,
-                        0 if apart else begin,
-                        width if apart else rows,
+                        0 if apart else begin + slot_base * stride,
+                        width if apart else stride,
                         num_own,
                         lanes,
                         here[REACH_BEGIN + player],
@@ -420,18 +414,14 @@ def walk(
                     if apart and mode == LEARN:
                         for which in range(2):
                             scatter_rows(
-                                decisions,
-                                first[ENTRY_DECISION],
-                                last[ENTRY_DECISION],
-                                player,
-                                slot_base,
                                 tables.bucket[player],
                                 first_own - U(cell_begin[player, 0]),
                                 num_own,
                                 cells.bucket_weight,
                                 first_own,
-                                begin,
-                                rows,
+                                begin + slot_base,
+                                stride,
+                                num_slots,
                                 width,
                                 regret if which == 0 else average,
                                 tables.gain[which],

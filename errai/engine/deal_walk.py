@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.engine import _deal_walk as kernels
+from errai.engine._deals import ROW_WIDTH
 from errai.engine.deals import DealBatch
 from errai.tables.layout import Floats
 from errai.tree.betting_tree import CHALLENGE, CHANCE, DECISION, BettingTree
@@ -97,7 +98,8 @@ def deal_tree(betting: BettingTree, walk: WalkTree) -> DealTree:
     nodes[:, kernels.CHILD] = betting.first_child
     nodes[:, kernels.ACTIONS] = betting.num_children
     nodes[:, kernels.SLOT] = walk.slot
-    nodes[:, kernels.ROUND] = 4 * (betting.player.astype(np.int32) * betting.num_rounds + betting.round)
+    rounds_before = betting.player.astype(np.int32) * betting.num_rounds
+    nodes[:, kernels.ROUND] = ROW_WIDTH * (rounds_before + betting.round)
     leaves = np.flatnonzero((kind != DECISION) & (kind != CHANCE))
     leaf_of = np.full(betting.num_nodes, -1, dtype=np.int32)
     leaf_of[leaves] = np.arange(len(leaves))

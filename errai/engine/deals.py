@@ -41,7 +41,7 @@ class DealBatch(NamedTuple):
     """Some deals, iteration by iteration.
 
     Attributes:
-        rows: int64[N * 2 * R * 4] where each player's slots are in each round, see `_deals.FIRST`.
+        rows: int64[N * 2 * R * ROW_WIDTH] where each player's slots are in each round, see `_deals.FIRST`.
         outcomes: int8[N * K] what showdowns come to, `FIRST_WINS`, `TIE` or `SECOND_WINS`; one with cards, in
             Bluff one for each bid.
         keys: uint64[N] of the random numbers of each deal.
@@ -55,14 +55,14 @@ class DealBatch(NamedTuple):
     def zeros(num_deals: int, num_rounds: int, num_outcomes: int) -> "DealBatch":
         """Allocate a batch."""
         return DealBatch(
-            np.zeros(num_deals * 2 * num_rounds * 4, dtype=np.int64),
+            np.zeros(num_deals * 2 * num_rounds * kernels.ROW_WIDTH, dtype=np.int64),
             np.zeros(num_deals * num_outcomes, dtype=np.int8),
             np.zeros(num_deals, dtype=np.uint64),
         )
 
     def by_round(self) -> npt.NDArray[np.int64]:
-        """Return a view of `rows` as int64[N, 2, R, 4]."""
-        return self.rows.reshape(len(self.keys), 2, -1, 4)
+        """Return a view of `rows` as int64[N, 2, R, ROW_WIDTH]."""
+        return self.rows.reshape(len(self.keys), 2, -1, kernels.ROW_WIDTH)
 
     def by_outcome(self) -> npt.NDArray[np.int8]:
         """Return a view of `outcomes` as int8[N, K]."""
@@ -257,7 +257,7 @@ class CellDeals(_CardDeals):
             layout.bucket,
             layout.bucketed,
             layout.begin,
-            layout.rows,
+            layout.stride,
             batch.rows,
             batch.outcomes,
         )
@@ -299,18 +299,16 @@ class BucketDeals(_CardDeals):
             abstraction = self._abstractions[q]
             for r in range(rules.num_rounds):
                 rows = batch.by_round()[:, q, r]
-                rows[:, kernels.ROWS] = layout.rows[q, r]
+                begin, stride = layout.begin[q, r], layout.stride[q, r]
                 if layout.bucketed[q, r]:
                     assert abstraction is not None
                     seen = np.ascontiguousarray(own[:, : hole + rules.num_board_cards_by(r)])
-                    rows[:, kernels.FIRST] = layout.begin[q, r]
-                    rows[:, kernels.TIMES] = abstraction.buckets(seen, r, q)
+                    bucket = abstraction.buckets(seen, r, q).astype(np.int64)
+                    rows[:, kernels.FIRST] = begin + bucket * stride
                     rows[:, kernels.STRIDE] = 1
                 else:
-                    cell = self._cell_of[own[:, 0], own[:, hole - 1]]
-                    rows[:, kernels.FIRST] = layout.begin[q, r] + cell
-                    rows[:, kernels.TIMES] = 0
-                    rows[:, kernels.STRIDE] = layout.rows[q, r]
+                    rows[:, kernels.FIRST] = begin + self._cell_of[own[:, 0], own[:, hole - 1]]
+                    rows[:, kernels.STRIDE] = stride
             rank = evaluate if rules.showdown is Showdown.POKER else evaluate_three_card
             strengths.append(rank(own))
         batch.outcomes[:] = kernels.TIE - np.sign(strengths[0] - strengths[1])
@@ -334,7 +332,7 @@ class DiceDeals:
             cells.players[0].matches[: len(first)],
             cells.players[1].matches[: len(second)],
         )
-        self._begin, self._rows = layout.begin, layout.rows
+        self._begin, self._stride = layout.begin, layout.stride
         self._num_bids = num_bids(dice)
 
     def batch(self, num_deals: int) -> DealBatch:
@@ -350,7 +348,7 @@ class DiceDeals:
             self._chances,
             self._matches,
             self._begin,
-            self._rows,
+            self._stride,
             batch.keys,
             batch.by_round(),
             batch.by_outcome(),

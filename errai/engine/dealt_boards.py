@@ -86,6 +86,7 @@ def layout_at(layout: BucketLayout, cells: Cells, buckets: Buckets) -> TableLayo
     return TableLayout(
         np.repeat(layout.begin, np.diff(round_board), axis=1),
         np.repeat(layout.rows, np.diff(round_board), axis=1),
+        np.repeat(layout.stride, np.diff(round_board), axis=1),
         (found[0], found[1]),
         layout.bucketed,
         layout.num_slots,

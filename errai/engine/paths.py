@@ -51,7 +51,7 @@ class FullPaths(NamedTuple):
         before: float64[B + 1] chances of the deals to all boards before each board.
         cell_begin: int64[2, B + 1] as in `CellArrays`.
         slot_begin: int64[2, B] as in `Tables`.
-        slot_rows: int64[2, B] likewise.
+        slot_stride: int64[2, B] likewise.
         row_kind: uint8[2, R] likewise.
         parent: int32[C] as in `CellArrays`.
         order: int32[C, 4] likewise.
@@ -63,7 +63,7 @@ class FullPaths(NamedTuple):
     before: npt.NDArray[np.float64]
     cell_begin: npt.NDArray[np.int64]
     slot_begin: npt.NDArray[np.int64]
-    slot_rows: npt.NDArray[np.int64]
+    slot_stride: npt.NDArray[np.int64]
     row_kind: npt.NDArray[np.uint8]
     parent: npt.NDArray[np.int32]
     order: npt.NDArray[np.int32]
@@ -214,7 +214,7 @@ class PathWalker:
             deals_before(plan.cells.links),
             cells.begin,
             layout.begin,
-            layout.rows,
+            layout.stride,
             layout.bucketed.astype(np.uint8),
             cells.parent,
             cells.order,
@@ -252,7 +252,7 @@ class PathWalker:
     def bind(self, regrets: Pair, averages: Pair) -> tuple[Tables, Tables]:
         """Return the tables of a path as each player learns in them."""
         shape = (2, len(self._children))
-        begin, rows = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        begin, stride = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         first, second = (
             Tables(
                 regrets,
@@ -260,7 +260,7 @@ class PathWalker:
                 averages,
                 (regrets[player], averages[player]),
                 begin,
-                rows,
+                stride,
                 self._bucket,
                 self.full.row_kind,
             )
@@ -333,7 +333,7 @@ class PathWalker:
         own = tables[player]
         full, plan = self.full, self._walk_plan
         kernels.place_path(
-            player, self.sampled, *path, full, self._cells, own.bucket, own.begin, own.rows, plan
+            player, self.sampled, *path, full, self._cells, own.bucket, own.begin, own.stride, plan
         )
         steps = np.broadcast_to(step, (1, 2, NUM_FACTORS)).copy()
         num_rounds, initial = len(path.boards), self._root.initial

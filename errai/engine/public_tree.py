@@ -27,7 +27,7 @@ from errai.games.bluff import BluffRules
 from errai.games.catalogue import Game, load_card_game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.games.rules import PokerRules
-from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout
+from errai.tables.layout import Floats, TableLayout, bucketed_layout, lossless_layout, slot_and_row
 from errai.tables.subgame_layout import board_layout
 from errai.tree.bet_menu import BetMenu
 from errai.tree.betting_tree import DECISION, BettingTree, build_betting_tree
@@ -229,15 +229,16 @@ class PublicTree:
         )
         # Of boards that share their slots, as in a bucketed round, the last.
         board = int(np.flatnonzero((begin <= slot) & (slot < begin + sizes))[-1])
-        place, rows = slot - int(layout.begin[player, board]), int(layout.rows[player, board])
         round_index = int(np.searchsorted(self.cells.links.round_board, board, side="right")) - 1
         walk = self.walk
         first, last = self.betting.round_begin[round_index : round_index + 2]
         nodes = np.arange(first, last)[(walk.slot[first:last] >= 0) & (walk.player[first:last] == player)]
-        node = int(nodes[np.searchsorted(walk.slot[nodes], place // rows, side="right") - 1])
-        inside = place - int(walk.slot[node]) * rows
-        is_bucketed = layout.bucketed[player, round_index]
-        row = inside // int(walk.num_children[node]) if is_bucketed else inside % rows
+        inside, row = slot_and_row(
+            slot - int(layout.begin[player, board]),
+            int(layout.stride[player, board]),
+            bool(layout.bucketed[player, round_index]),
+        )
+        node = int(nodes[np.searchsorted(walk.slot[nodes], inside, side="right") - 1])
         return f"node {node} of round {round_index + 1}, board {board}, row {row}"
 
     @contextmanager

@@ -347,7 +347,7 @@ class ResponseWalk:
             paired(averages, self.hybrid),
             (regrets, averages),
             both(layout.begin, subgame.hybrid_begin),
-            both(layout.rows, subgame.hybrid_rows),
+            both(layout.stride, subgame.hybrid_rows),
             paired(layout.bucket[self.learner], lossless),
             np.stack(paired(kinds, np.zeros_like(kinds))),
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from errai.engine._deals import FIRST, FIRST_WINS, ROWS, STRIDE, TIMES
+from errai.engine._deals import FIRST, FIRST_WINS, STRIDE
 from errai.kernels import kernel
 from errai.tree.betting_tree import CHANCE, DECISION, FOLD
 
@@ -40,7 +40,7 @@ def gather_values(
             elif kind[n] == DECISION:
                 p = player[n]
                 place = rows[d, p, rounds[n]]
-                begin = place[FIRST] + slot[n] * place[ROWS] + place[TIMES] * count
+                begin = place[FIRST] + slot[n] * place[STRIDE]
                 total = 0.0
                 for a in range(count):
                     at = begin + a * place[STRIDE]

@@ -80,13 +80,9 @@ class BucketChances:
         player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
         layout, walk = self._strategy.layout, self.tree.walk
         rows = self._rows(player, r, board)
-        num_rows, num_actions = int(layout.rows[player, r]), int(walk.num_children[node])
-        begin = int(layout.begin[player, r]) + int(walk.slot[node]) * num_rows
-        slots = self._strategy.tables[player][begin : begin + num_actions * num_rows]
-        # The actions of a bucket are together, those of cells are not.
-        is_bucketed = layout.bucketed[player, r]
-        weights = slots.reshape(num_rows, -1).T if is_bucketed else slots.reshape(-1, num_rows)
-        return np.ascontiguousarray(normalised(weights)[:, rows])
+        slot, num_actions = int(walk.slot[node]), int(walk.num_children[node])
+        weights = layout.decision(self._strategy.tables[player], player, r, slot, num_actions)
+        return np.ascontiguousarray(normalised(weights[:, rows]))
 
     def _rows(self, player: int, r: int, board: tuple[int, ...]) -> Ints64:
         key = (player, board)

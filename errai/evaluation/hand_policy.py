@@ -157,8 +157,8 @@ class HandPolicy:
                 rows[hand] = blueprint.chances(node, places[hand])
             return rows
         assert isinstance(blueprint, StrategyBlueprint | BucketBlueprint)
-        first, num_rows, times, stride = places[chosen].T
-        begin = first + int(blueprint.tree.walk.slot[node]) * num_rows + times * num_actions
+        first, stride = places[chosen].T
+        begin = first + int(blueprint.tree.walk.slot[node]) * stride
         slots = begin[:, np.newaxis] + np.arange(num_actions) * stride[:, np.newaxis]
         weights = np.maximum(blueprint.tables[player][slots].astype(np.float64), 0)
         total = weights.sum(axis=1, keepdims=True)
@@ -168,16 +168,14 @@ class HandPolicy:
     def _find_places(
         self, agent: BlueprintAgent, player: int, round_index: int, board: tuple[int, ...]
     ) -> npt.NDArray[np.int64] | list[Any]:
-        """Return where every hand's slots are: int64[hands, 4] as in `Place`, or what the blueprint says."""
+        """Return where every hand's slots are: int64[hands, 2] as in `Place`, or what the blueprint says."""
         blueprint, strategy = agent.blueprint, agent.strategy
         is_open = np.logical_not(np.isin(self._hands, np.array(board, dtype=np.uint8)).any(axis=1))
         if isinstance(strategy, BucketStrategy) and strategy.layout.bucketed[player, round_index]:
             buckets = buckets_on_board(strategy.saved.abstraction, np.array(board, dtype=np.uint8), player)
             layout, at = strategy.layout, (player, round_index)
-            found = np.empty((len(self._hands), 4), dtype=np.int64)
-            found[:] = (layout.begin[at], layout.rows[at], 0, 1)
-            found[:, 2] = buckets
-            return found
+            first = layout.begin[at] + buckets.astype(np.int64) * layout.stride[at]
+            return np.stack([first, np.ones_like(first)], axis=1)
         places = [
             blueprint.place(player, round_index, hand, board) if may_be_held else None
             for hand, may_be_held in zip(self._hands.tolist(), is_open.tolist(), strict=True)
@@ -185,7 +183,7 @@ class HandPolicy:
         if not isinstance(blueprint, StrategyBlueprint | BucketBlueprint):
             return places
         return np.array(
-            [place[1:] if isinstance(place, Place) else (0, 0, 0, 0) for place in places], dtype=np.int64
+            [place[1:] if isinstance(place, Place) else (0, 0) for place in places], dtype=np.int64
         )
 
 

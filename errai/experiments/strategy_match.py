@@ -46,14 +46,9 @@ class _Seat:
         """Return the probability of each action at a node in a deal."""
         tree, layout = self._strategy.tree, self._strategy.layout
         player, r = int(tree.betting.player[node]), int(tree.betting.round[node])
-        rows, num_actions = int(layout.rows[player, r]), int(tree.walk.num_children[node])
-        begin = int(layout.begin[player, r]) + int(tree.walk.slot[node]) * rows
-        row = int(self._rows[player, r][deal])
-        table = self._strategy.tables[player]
-        if layout.bucketed[player, r]:
-            weights = table[begin + row * num_actions : begin + (row + 1) * num_actions]
-        else:
-            weights = table[begin + row : begin + num_actions * rows : rows]
+        slot, num_actions = int(tree.walk.slot[node]), int(tree.walk.num_children[node])
+        weights = layout.decision(self._strategy.tables[player], player, r, slot, num_actions)
+        weights = weights[:, int(self._rows[player, r][deal])]
         chances: list[float] = normalised(weights).tolist()
         return chances
 

@@ -19,7 +19,7 @@ from errai.engine._deal_walk import (
     ROUND,
     SLOT,
 )
-from errai.engine._deals import FIRST, ROWS, STRIDE, TIMES
+from errai.engine._deals import FIRST, STRIDE
 from errai.engine._streams import draw_unit, stream_key
 from errai.kernels import kernel
 
@@ -60,7 +60,7 @@ def play_hands(
     seat,  # IN   int64  which agent has position 0
     nodes,  # IN   int32[N * NODE_WIDTH]
     payoffs,  # IN   float64[L * 3]  of position 0
-    rows,  # IN   int64[D, 2 * R * 4]  where each position's slots are
+    rows,  # IN   int64[D, 2 * R * ROW_WIDTH]  where each position's slots are
     outcomes,  # IN   int8[D]
     first,  # IN   float[slots]  what position 0 plays
     first_is_weights,  # IN   bool
@@ -86,8 +86,8 @@ def play_hands(
                 chips[d] = np.int64(payoffs[slot + outcomes[d]])
                 break
             row, num_actions = nodes[at + ROUND], np.int64(nodes[at + ACTIONS])
-            place = rows[d, row + FIRST] + slot * rows[d, row + ROWS] + rows[d, row + TIMES] * num_actions
             stride = rows[d, row + STRIDE]
+            place = rows[d, row + FIRST] + slot * stride
             if nodes[at + PLAYER] == 0:
                 drawn = draw_unit(first_key, first_drawn)
                 first_drawn += U(1)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from errai.cards.evaluator import evaluate, evaluate_three_card
-from errai.engine._deals import FIRST, ROWS, STRIDE, TIE
+from errai.engine._deals import FIRST, ROW_WIDTH, STRIDE, TIE
 from errai.engine.deal_walk import deal_tree
 from errai.engine.deals import BucketDeals, CellDeals
 from errai.engine.public_tree import PublicTree
@@ -60,14 +60,14 @@ class TableSeat:
     def place(
         self, cards: npt.NDArray[np.uint8], rules: PokerRules
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8] | None]:
-        """Return where the agent stands in some deals, int64[D, 2, R, 4], and showdowns if it knows."""
+        """Return where the agent stands in some deals, as in `DealBatch`, and showdowns if it knows."""
         if self.source is not None:
             batch = self.source.batch(len(cards))
             self.source.place(cards, batch)
             return batch.by_round(), batch.outcomes
-        rows = np.zeros((len(cards), 2, rules.num_rounds, 4), dtype=np.int64)
+        rows = np.zeros((len(cards), 2, rules.num_rounds, ROW_WIDTH), dtype=np.int64)
         rows[:, :, :, FIRST] = self.before
-        rows[:, :, :, ROWS] = rows[:, :, :, STRIDE] = 1
+        rows[:, :, :, STRIDE] = 1
         return rows, None
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from errai.engine._deals import FIRST, ROWS, STRIDE
+from errai.engine._deals import FIRST, STRIDE
 from errai.engine.deal_values import value_deals
 from errai.engine.deal_walk import deal_tree
 from errai.engine.deals import BucketDeals, CellDeals, DealBatch
@@ -70,14 +70,14 @@ class _Opposite(NamedTuple):
         return _Opposite(opponent.tables, _source(opponent), before)
 
     def rows(self, batch: DealBatch, seed: int, begin: int) -> npt.NDArray[np.int64]:
-        """Return where it stands in some deals: int64[N, 2, R, 4] as in `DealBatch`."""
+        """Return where it stands in some deals: int64[N, 2, R, ROW_WIDTH] as in `DealBatch`."""
         if self.source is not None:
             theirs = self.source.batch(len(batch.keys))
             self.source.fill(theirs, seed, FIRST_ITERATION + begin, 1)
             return theirs.by_round()
         rows = np.zeros_like(batch.by_round())
         rows[:, :, :, FIRST] = self.before
-        rows[:, :, :, ROWS] = rows[:, :, :, STRIDE] = 1
+        rows[:, :, :, STRIDE] = 1
         return rows
 
 

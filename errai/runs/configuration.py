@@ -33,6 +33,7 @@ from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
 from errai.runs.rule_section import Rule, describe_rule, restore_rule, rule_model, with_tuples
 from errai.runs.sections import (
+    FIRST_BY_BUCKET,
     FREE,
     OLD_VERSIONS,
     VERSION,
@@ -187,6 +188,11 @@ class RunConfiguration(Section):
             raise UsageError(f"'{path}' is invalid: {first_mistake(error, RunConfiguration)}") from None
         except UsageError as error:
             raise UsageError(f"'{path}' is invalid: game: {error}") from None
+        if found.abstraction is not None and found.format.version < FIRST_BY_BUCKET:
+            raise UsageError(
+                f"'{path}' has format version {version}, whose tables of buckets lie in another order: "
+                f"expected version {VERSION}, so train or solve it again with this version of errai"
+            )
         return found
 
     @cached_property

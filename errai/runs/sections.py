@@ -17,9 +17,12 @@ from errai.tree.bet_menu import BetMenu
 from errai.tree.menu_file import RoundSizes, verify_rounds
 from errai.validation import Section
 
-VERSION: Literal[3] = 3
-OLD_VERSIONS = (2,)
+VERSION: Literal[4] = 4
+OLD_VERSIONS = (2, 3)
 """Formats that are still read: what they do not say has its default."""
+
+FIRST_BY_BUCKET = 4
+"""The first format whose tables of buckets lie bucket by bucket; earlier ones cannot be read as tables."""
 
 FREE = ("stop", "checkpoints", "evaluation", "machine")
 """Sections that do not decide the tables of an iteration."""
@@ -33,7 +36,7 @@ class FormatSection(Section):
     """What kind of file it is."""
 
     kind: Literal["run"] = "run"
-    version: Literal[2, 3] = VERSION
+    version: Literal[2, 3, 4] = VERSION
 
 
 class GameSection(Section):

@@ -54,7 +54,7 @@ from errai.solvers.update_rules import SampledRule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.strategy import Strategy
 from errai.tables.bucket_layout import BucketLayout, bucket_layout
-from errai.tables.layout import Floats
+from errai.tables.layout import Floats, slot_and_row
 from errai.tree.betting_tree import DECISION
 from errai.workers import Workers, verified_threads
 
@@ -301,11 +301,10 @@ class SampledSolver(TableSolver):
             return self.tree.describe_slot(player, slot)
         r = int(np.searchsorted(layout.begin[player], slot, side="right")) - 1
         betting, walk = self.tree.betting, self.tree.walk
-        place, rows = slot - int(layout.begin[player, r]), int(layout.rows[player, r])
+        place, stride = slot - int(layout.begin[player, r]), int(layout.stride[player, r])
         nodes = np.flatnonzero((betting.kind == DECISION) & (betting.player == player) & (betting.round == r))
-        node = int(nodes[np.searchsorted(walk.slot[nodes], place // rows, side="right") - 1])
-        inside = place - int(walk.slot[node]) * rows
-        row = inside // int(walk.num_children[node]) if layout.bucketed[player, r] else inside % rows
+        inside, row = slot_and_row(place, stride, bool(layout.bucketed[player, r]))
+        node = int(nodes[np.searchsorted(walk.slot[nodes], inside, side="right") - 1])
         return f"node {node} of round {r + 1}, row {row}"
 
 

@@ -38,7 +38,7 @@ from errai.solvers.linear_programme import (
     solve_in_child,
     solve_programme,
 )
-from errai.tables.layout import TableLayout, lossless_layout, slot_order
+from errai.tables.layout import TableLayout, lossless_layout
 from errai.tree.betting_tree import CHALLENGE, DECISION, FOLD, SHOWDOWN, BettingTree
 from errai.tree.cells import NO_CARD, Cells
 from errai.tree.walk import WalkTree, first_board_round, walk_tree
@@ -166,7 +166,6 @@ class SequenceForm:
         self.dealt = tree.round >= first_board_round(cells.boards)
         self.walk: WalkTree = walk_tree(tree)
         self.layout = layout or lossless_layout(self.walk, cells)
-        self._orders: dict[tuple[int, int], Ints] = {}
         self.parent_board = _parent_boards(cells)
         # The slot (within a board) of the player's last action before each node, and the round of it.
         self.last_slot = np.full((2, tree.num_nodes), NO_SLOT, dtype=np.int64)
@@ -192,11 +191,9 @@ class SequenceForm:
         """Return where a board's slot is in the player's table, for some cells of the board."""
         layout, r = self.layout, self.round_of(board)
         if not layout.bucketed[q, r]:
-            return np.asarray(layout.begin[q, board] + slot * layout.rows[q, board] + cell)
-        if (q, r) not in self._orders:
-            self._orders[q, r] = slot_order(self.walk, layout, q, r, board)
-        row = layout.bucket[q][self.cells.players[q].cell_begin[board] + cell]
-        return np.asarray(layout.begin[q, board] + self._orders[q, r][slot, row])
+            return np.asarray(layout.begin[q, board] + slot * layout.stride[q, board] + cell)
+        row = layout.bucket[q][self.cells.players[q].cell_begin[board] + cell].astype(np.int64)
+        return np.asarray(layout.begin[q, board] + slot + row * layout.stride[q, board])
 
     def lineage(self, q: int, board: int) -> list[tuple[int, Ints]]:
         """Return [round] the board and the cell there from which each cell of a board has come."""

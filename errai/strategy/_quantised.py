@@ -12,9 +12,8 @@ from errai.kernels import kernel
 def quantise(
     weights,  # IN   float[S]  played in proportion to the positive part
     first,  # IN   int64[D]  first slot of each decision
-    rows,  # IN   int64[D]  its rows
+    rows,  # IN   int64[D]  its rows, which are together for each action
     actions,  # IN   int64[D]  its actions
-    together,  # IN   uint8[D]  whether the actions of a row are together, or the rows of an action
     scale,  # IN   int64  what a row sums to
     share,  # TMP  float64[most actions]
     count,  # TMP  int64[most actions]
@@ -28,9 +27,9 @@ def quantise(
     largest = 0.0
     for d in range(first.shape[0]):
         num_actions = actions[d]
-        stride = 1 if together[d] else rows[d]
-        for row in range(rows[d]):
-            place = first[d] + (row * num_actions if together[d] else row)
+        stride = rows[d]
+        for row in range(stride):
+            place = first[d] + row
             top, total = 0.0, 0.0
             for a in range(num_actions):
                 x = np.float64(weights[place + a * stride])

@@ -51,21 +51,14 @@ class Blueprint(Protocol):
 class Place(NamedTuple):
     """Where the slots of a hand are in a round, as deals of the engine say it.
 
-    At a decision of n actions whose first slot is s, the slot of action a is
-    first + s * rows + times * n + a * stride.
-
     Attributes:
         player: position.
-        first: the round's or the board's first slot; that of the hand where the row is a cell.
-        rows: rows of the round or the board.
-        times: the bucket, 0 where the row is a cell.
-        stride: from one action to the next.
+        first: where its first slot is.
+        stride: from one slot to the next.
     """
 
     player: int
     first: int
-    rows: int
-    times: int
     stride: int
 
 
@@ -89,7 +82,7 @@ class _TableBlueprint:
     def chances(self, node: int, place: Place) -> list[float]:
         """Return the probability of each action; see `Blueprint`."""
         number = int(self.betting.num_children[node])
-        first = place.first + int(self._slot[node]) * place.rows + place.times * number
+        first = place.first + int(self._slot[node]) * place.stride
         slots = self.tables[place.player][first : first + (number - 1) * place.stride + 1 : place.stride]
         weights = [max(weight, 0.0) for weight in slots.tolist()]
         total = sum(weights)
@@ -112,11 +105,11 @@ class StrategyBlueprint(_TableBlueprint):
         found = deals.boards.canonicalise(np.array(board, dtype=np.uint8), deals.board_round(round_index))
         number = int(tree.cells.links.round_board[round_index]) + found.board_index
         cell = tree.cells.find_cell(player, number, found.card_permutation[list(hole)].tolist())
-        begin, rows = int(layout.begin[player, number]), int(layout.rows[player, number])
+        begin, stride = int(layout.begin[player, number]), int(layout.stride[player, number])
         if not layout.bucketed[player, round_index]:
-            return Place(player, begin + cell, rows, 0, rows)
+            return Place(player, begin + cell, stride)
         bucket = layout.bucket[player][int(tree.cells.players[player].cell_begin[number]) + cell]
-        return Place(player, begin, rows, int(bucket), 1)
+        return Place(player, begin + int(bucket) * stride, 1)
 
 
 class BucketBlueprint(_TableBlueprint):
@@ -130,12 +123,12 @@ class BucketBlueprint(_TableBlueprint):
     def place(self, player: int, round_index: int, hole: Sequence[int], board: Sequence[int]) -> Place:
         """Return where the slots of a hand are; see `Blueprint`."""
         layout = self._layout
-        begin, rows = int(layout.begin[player, round_index]), int(layout.rows[player, round_index])
+        begin, stride = int(layout.begin[player, round_index]), int(layout.stride[player, round_index])
         if layout.bucketed[player, round_index]:
             cards = np.array([[*hole, *board]], dtype=np.uint8)
             bucket = int(self._abstraction.buckets(cards, round_index, player)[0])
-            return Place(player, begin, rows, bucket, 1)
-        return Place(player, begin + self._first_cells.find_cell(player, 0, hole), rows, 0, rows)
+            return Place(player, begin + bucket * stride, 1)
+        return Place(player, begin + self._first_cells.find_cell(player, 0, hole), stride)
 
     @cached_property
     def _first_cells(self) -> Cells:

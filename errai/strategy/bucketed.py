@@ -152,11 +152,8 @@ class BucketStrategy(ExportedStrategy):
     def weights(self, node: int) -> Floats:
         """Return the slots of a decision, played in proportion to the positive part: float[actions, rows]."""
         player, r = int(self.tree.betting.player[node]), int(self.tree.betting.round[node])
-        rows, num_actions = int(self.layout.rows[player, r]), int(self.tree.betting.num_children[node])
-        begin = int(self.layout.begin[player, r]) + self._slot(node) * rows
-        slots = self.tables[player][begin : begin + num_actions * rows]
-        # The actions of a bucket are together, those of cells are not.
-        return slots.reshape(rows, -1).T if self.layout.bucketed[player, r] else slots.reshape(-1, rows)
+        num_actions = int(self.tree.betting.num_children[node])
+        return self.layout.decision(self.tables[player], player, r, self._slot(node), num_actions)
 
     def _slot(self, node: int) -> int:
         """Return the first slot of a decision among its player's slots of the round."""

@@ -25,8 +25,11 @@ from errai.tree.menu_file import describe_menu, restore_menu
 
 _STRATEGY = "strategy"
 
-LAYOUT = 2
+LAYOUT = 3
 """Counts the ways in which tables have been laid out."""
+
+LOSSLESS_LAYOUT = 2
+"""How tables are laid out that have a row for every hand; only those of buckets have changed since."""
 
 
 def save_strategy(strategy: Strategy, path: str | Path) -> None:
@@ -39,7 +42,8 @@ def save_strategy(strategy: Strategy, path: str | Path) -> None:
             f"a strategy of '{strategy.game.name}' with given ranges cannot be saved: "
             "expected one of a whole game"
         )
-    about = describe_game(strategy.game, strategy.tree.menu, strategy.tree.payoffs) | {"layout": LAYOUT}
+    about = describe_game(strategy.game, strategy.tree.menu, strategy.tree.payoffs)
+    about["layout"] = LOSSLESS_LAYOUT
     write_array(
         path,
         strategy.unabstracted().tables,
@@ -138,10 +142,11 @@ def _verify_array(path: str | Path) -> None:
 def _verify_strategy(header: ArrayHeader, path: str | Path) -> None:
     if header.name != _STRATEGY or header.fingerprint != _fingerprint_of(header.notes):
         raise UsageError(f"'{path}' holds '{header.name}': expected a strategy that Strategy.save wrote")
-    if header.notes.get("layout") != LAYOUT:
+    expected = LAYOUT if "abstraction" in header.notes else LOSSLESS_LAYOUT
+    if header.notes.get("layout") != expected:
         raise UsageError(
-            f"'{path}' has tables of layout {header.notes.get('layout', 1)}, which an older version saved: "
-            f"expected layout {LAYOUT}"
+            f"'{path}' has tables of layout {header.notes.get('layout', 1)}, which another version saved: "
+            f"expected layout {expected}"
         )
 
 

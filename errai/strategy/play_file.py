@@ -203,6 +203,7 @@ def describe_layout(layout: BucketLayout) -> dict[str, Any]:
     return {
         "begin": layout.begin.tolist(),
         "rows": layout.rows.tolist(),
+        "stride": layout.stride.tolist(),
         "bucketed": layout.bucketed.tolist(),
         "num_slots": list(layout.num_slots),
     }
@@ -213,6 +214,7 @@ def _restore_layout(about: dict[str, Any]) -> BucketLayout:
     return BucketLayout(
         np.array(about["begin"], dtype=np.int64),
         np.array(about["rows"], dtype=np.int64),
+        np.array(about["stride"], dtype=np.int64),
         np.array(about["bucketed"], dtype=bool),
         (first, second),
     )

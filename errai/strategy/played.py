@@ -32,14 +32,14 @@ class BoundPlay(NamedTuple):
     Attributes:
         source: float[slots] played in proportion to the positive part.
         begin: int64[B] where the slots of each board begin.
-        rows: int64[B] rows of each board.
+        stride: int64[B] as in `TableLayout`.
         bucket: int32[C] row of each cell where rows are buckets; empty where none are.
         row_kind: uint8[R] CELLS, BUCKETS or ONE.
     """
 
     source: Floats
     begin: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
     bucket: npt.NDArray[np.int32]
     row_kind: npt.NDArray[np.uint8]
 
@@ -64,7 +64,7 @@ def join_plays(first: BoundPlay, second: BoundPlay) -> Tables:
         sources,
         sources,
         np.stack([first.begin, second.begin]),
-        np.stack([first.rows, second.rows]),
+        np.stack([first.stride, second.stride]),
         (first.bucket, second.bucket),
         np.stack([first.row_kind, second.row_kind]),
     )
@@ -154,18 +154,18 @@ class TablePlay:
         """Return where the slots of some of the game's boards are."""
         layout, player = self.layout, self.player
         round_board, cell_begin = self.cells.links.round_board, self.cells.players[player].cell_begin
-        begins, rows, buckets = [], [], []
+        begins, strides, buckets = [], [], []
         kinds = layout.bucketed[player, boards.first_round : boards.first_round + cells.num_rounds]
         for r, (first, last) in enumerate(boards.boards):
             here = slice(*(round_board[boards.first_round + r] + np.array([first, last])).tolist())
             begins.append(layout.begin[player, here])
-            rows.append(layout.rows[player, here])
+            strides.append(layout.stride[player, here])
             if kinds.any():
                 buckets.append(layout.bucket[player][cell_begin[here.start] : cell_begin[here.stop]])
         return BoundPlay(
             self._table_in(dtype),
             np.concatenate(begins),
-            np.concatenate(rows),
+            np.concatenate(strides),
             np.concatenate(buckets) if buckets else _NO_BUCKETS,
             np.where(kinds, BUCKETS, CELLS).astype(np.uint8),
         )
@@ -229,7 +229,7 @@ class BucketPlay:
         return BoundPlay(
             self._table_in(dtype),
             np.repeat(layout.begin[player, rounds], num_boards),
-            np.repeat(layout.rows[player, rounds], num_boards),
+            np.repeat(layout.stride[player, rounds], num_boards),
             bucket,
             np.where(layout.bucketed[player, rounds], BUCKETS, CELLS).astype(np.uint8),
         )

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from errai.engine._blocks import ACTIONS, ENTRY_DECISION, PLAYER, SLOT
 from errai.errors import UsageError
 from errai.strategy import _quantised as kernels
 from errai.tables.bucket_layout import BucketLayout
-from errai.tables.layout import ACTIONS, ENTRY_DECISION, PLAYER, SLOT, Floats, TableLayout
+from errai.tables.layout import Floats, TableLayout
 from errai.tree.walk import WalkTree
 
 BITS = {8: np.uint8, 16: np.uint16}
@@ -40,19 +41,17 @@ def verify_bits(bits: object) -> int:
 
 
 class Decisions(NamedTuple):
-    """Neighbouring decisions of a table, or the part of one that has some of its rows.
+    """Neighbouring decisions of a table, each with the rows that lie together: one where rows are buckets.
 
     Attributes:
         first: int64[D] first slot of each.
-        rows: int64[D].
+        rows: int64[D] from one action to the next, too.
         actions: int64[D].
-        together: uint8[D] 1 where the actions of a row are together, 0 where the rows of an action are.
     """
 
     first: Numbers
     rows: Numbers
     actions: Numbers
-    together: npt.NDArray[np.uint8]
 
     @property
     def begin(self) -> int:
@@ -67,7 +66,7 @@ class Decisions(NamedTuple):
     def part(self, first: int, last: int) -> "Decisions":
         """Return some of the decisions."""
         here = slice(first, last)
-        return Decisions(self.first[here], self.rows[here], self.actions[here], self.together[here])
+        return Decisions(self.first[here], self.rows[here], self.actions[here])
 
     @staticmethod
     def joined(parts: Sequence["Decisions"]) -> "Decisions":
@@ -93,7 +92,7 @@ def table_chunks(
     """
     pending: list[Decisions] = []
     size = 0
-    for region in _regions(walk, layout, round_board, player):
+    for region in _regions(walk, layout, round_board, player, most_slots):
         for part in _split(region, most_slots):
             if pending and size + part.end - part.begin > most_slots:
                 yield Decisions.joined(pending)
@@ -109,8 +108,9 @@ def _regions(
     layout: BucketLayout | TableLayout,
     round_board: npt.NDArray[np.integer] | None,
     player: int,
+    most_slots: int,
 ) -> Iterator[Decisions]:
-    """Yield the decisions of each board, or of all boards that share their slots, in the order of slots."""
+    """Yield the decisions of each board, or of some buckets of all boards, in the order of slots."""
     num_rounds = walk.num_slots.shape[1]
     if round_board is None:
         places = np.arange(num_rounds)
@@ -127,9 +127,15 @@ def _regions(
         assert begins[place] == end, "the slots of a table have no gaps"
         end += int(sizes[place])
         slot, actions = own[r]
-        count = np.full(len(slot), rows[place])
-        together = np.full(len(slot), layout.bucketed[player, r], dtype=np.uint8)
-        yield Decisions(begins[place] + slot * rows[place], count, actions, together)
+        if not layout.bucketed[player, r]:
+            yield Decisions(begins[place] + slot * rows[place], np.full(len(slot), rows[place]), actions)
+            continue
+        num_slots = int(walk.num_slots[player, r])
+        step = max(1, most_slots // num_slots)
+        for row in range(0, int(rows[place]), step):
+            some = np.arange(row, min(row + step, int(rows[place])))
+            first = (begins[place] + some[:, np.newaxis] * num_slots + slot).ravel()
+            yield Decisions(first, np.ones_like(first), np.tile(actions, len(some)))
     assert end == layout.num_slots[player], "the decisions cover the table"
 
 
@@ -154,17 +160,8 @@ def _split(region: Decisions, most_slots: int) -> Iterator[Decisions]:
             yield region.part(place, last)
             place = last
             continue
-        one = region.part(place, place + 1)
+        yield region.part(place, place + 1)  # the cells of one board, which are few
         place += 1
-        if not one.together[0]:
-            yield one  # the cells of one board, which are few
-            continue
-        rows, actions = int(one.rows[0]), int(one.actions[0])
-        step = max(1, most_slots // actions)
-        for row in range(0, rows, step):
-            yield Decisions(
-                one.first + row * actions, np.array([min(step, rows - row)]), one.actions, one.together
-            )
 
 
 @dataclass(eq=False)
@@ -199,7 +196,6 @@ class Quantiser:
             decisions.first - decisions.begin,
             decisions.rows,
             decisions.actions,
-            decisions.together,
             scale_of(self.bits),
             np.empty(most),
             np.empty(most, dtype=np.int64),

@@ -6,7 +6,7 @@ written anew, some decisions at a time; the strategy that they were made from st
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from errai.strategy.bucketed import BucketStrategy
 from errai.strategy.information_sets import normalised
 from errai.strategy.postprocessing import CALL, FOLD, RAISE, Treatment
 from errai.strategy.strategy import Strategy
+from errai.tables.bucket_layout import BucketLayout
+from errai.tables.layout import TableLayout
 from errai.tree.betting_tree import ACTION_FOLD, DECISION, BettingTree
 
 AnyStrategy = TypeVar("AnyStrategy", bound=Strategy | BucketStrategy)
@@ -41,11 +43,9 @@ def treated(strategy: AnyStrategy, treatment: Treatment) -> AnyStrategy:
     tables = (first_table, second_table)
     for nodes, kinds in _alike(betting, first):
         player, r = int(betting.player[nodes[0]]), int(betting.round[nodes[0]])
-        for begin, rows, is_bucketed in _blocks(strategy, player, r):
-            for some, row in _parts(nodes, rows, len(kinds)):
-                places = _places(
-                    begin + slot[some].astype(np.int64) * rows, rows, row, len(kinds), is_bucketed
-                )
+        for block in _blocks(strategy, player, r):
+            for some, row in _parts(nodes, block.rows, len(kinds)):
+                places = _places(block, slot[some].astype(np.int64), row, len(kinds))
                 chances = normalised(strategy.tables[player][places].T).T
                 tables[player][places] = treatment.apply(chances, kinds, bool(first[nodes[0]]))
     return replace(strategy, tables=tables)
@@ -83,17 +83,31 @@ def _alike(
         yield nodes[which.ravel() == group], kinds
 
 
-def _blocks(strategy: Strategy | BucketStrategy, player: int, r: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield where the slots of a round begin, with their rows, for each board or for all at once."""
+class _Block(NamedTuple):
+    """Where the slots of a round are, at one board or at all that share them, as in `TableLayout`."""
+
+    begin: int
+    rows: int
+    stride: int
+    is_bucketed: bool
+
+    @staticmethod
+    def at(layout: BucketLayout | TableLayout, player: int, place: int, is_bucketed: bool) -> "_Block":
+        """Return the block of a round, or of a board."""
+        at = player, place
+        return _Block(int(layout.begin[at]), int(layout.rows[at]), int(layout.stride[at]), is_bucketed)
+
+
+def _blocks(strategy: Strategy | BucketStrategy, player: int, r: int) -> Iterator[_Block]:
+    """Yield where the slots of a round are, for each board or for all at once."""
     if isinstance(strategy, BucketStrategy):
-        layout = strategy.layout
-        yield int(layout.begin[player, r]), int(layout.rows[player, r]), bool(layout.bucketed[player, r])
+        yield _Block.at(strategy.layout, player, r, bool(strategy.layout.bucketed[player, r]))
         return
     whole, round_board = strategy.tree.layout, strategy.tree.cells.links.round_board
     is_bucketed = bool(whole.bucketed[player, r])
     first, last = round_board[r : r + 2].tolist()
     for board in range(first, first + 1 if is_bucketed else last):
-        yield int(whole.begin[player, board]), int(whole.rows[player, board]), is_bucketed
+        yield _Block.at(whole, player, board, is_bucketed)
 
 
 def _parts(
@@ -108,18 +122,18 @@ def _parts(
 
 
 def _places(
-    first: npt.NDArray[np.int64], rows: int, row: npt.NDArray[np.int64], num_actions: int, is_bucketed: bool
+    block: _Block, first: npt.NDArray[np.int64], row: npt.NDArray[np.int64], num_actions: int
 ) -> npt.NDArray[np.int64]:
     """Return where the slots of decisions are: int64[decisions * chosen rows, actions].
 
     Args:
-        first: int64[decisions] the first slot of each.
-        rows: of each.
+        block: where their round's slots are.
+        first: int64[decisions] the first slot of each, counted through the round.
         row: the rows to be found, of each.
         num_actions: of each.
-        is_bucketed: whether the actions of a row are together, or the rows of an action.
     """
-    row, action = row[:, np.newaxis], np.arange(num_actions)
-    inside = row * num_actions + action if is_bucketed else action * rows + row
-    places: npt.NDArray[np.int64] = (first[:, np.newaxis, np.newaxis] + inside).reshape(-1, num_actions)
+    slot = first[:, np.newaxis, np.newaxis] + np.arange(num_actions)
+    row = row[:, np.newaxis]
+    inside = row * block.stride + slot if block.is_bucketed else slot * block.stride + row
+    places: npt.NDArray[np.int64] = (block.begin + inside).reshape(-1, num_actions)
     return places

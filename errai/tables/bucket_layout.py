@@ -15,7 +15,7 @@ from errai.abstraction.protocol import AbstractionPair
 from errai.errors import UsageError
 from errai.games.deals import Deals
 from errai.games.rounds import round_of_game
-from errai.tables.layout import Floats, Places
+from errai.tables.layout import Floats, Places, decision_view
 from errai.tree.buckets import bucketed_rounds
 from errai.tree.walk import WalkTree
 
@@ -25,17 +25,19 @@ SHARD_SLOTS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class BucketLayout:
-    """The places of slots by round, ordered inside a decision as in `TableLayout`.
+    """The places of slots by round, ordered inside a round as in `TableLayout`.
 
     Attributes:
         begin: int64[2, R] where the slots of each round begin.
         rows: int64[2, R] rows of each round.
+        stride: int64[2, R] from one row to the next where rows are buckets, else from one slot to the next.
         bucketed: bool[2, R] whether rows are buckets, or the cells of the round's only board.
         num_slots: [player] slots in all.
     """
 
     begin: npt.NDArray[np.int64]
     rows: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
     bucketed: npt.NDArray[np.bool_]
     num_slots: tuple[int, int]
 
@@ -56,6 +58,23 @@ class BucketLayout:
             for q in (0, 1)
         )
         return first, second
+
+    def decision(self, table: Floats, player: int, round_index: int, slot: int, num_actions: int) -> Floats:
+        """Return a view of the slots of a decision: float[actions, rows].
+
+        Args:
+            table: of the player.
+            player: who decides.
+            round_index: of the decision.
+            slot: the decision's first, as in `WalkTree`.
+            num_actions: at the decision.
+        """
+        at = player, round_index
+        from_begin = table[int(self.begin[at]) :]
+        slots = slice(slot, slot + num_actions)
+        return decision_view(
+            from_begin, int(self.rows[at]), int(self.stride[at]), bool(self.bucketed[at]), slots
+        )
 
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""
@@ -90,4 +109,5 @@ def bucket_layout(walk: WalkTree, deals: Deals, abstractions: AbstractionPair) -
     sizes = rows * walk.num_slots
     begin = np.cumsum(sizes, axis=1) - sizes
     first, second = sizes.sum(axis=1).tolist()
-    return BucketLayout(begin, rows, bucketed, (first, second))
+    stride = np.where(bucketed, walk.num_slots, rows)
+    return BucketLayout(begin, rows, stride, bucketed, (first, second))

@@ -17,12 +17,6 @@ from errai.tree.walk import WalkTree
 Floats = npt.NDArray[Any]
 Places = npt.NDArray[np.int64]
 
-PLAYER, ACTIONS, SLOT = 0, 1, 4
-"""Columns of `WalkPlan.decisions`."""
-
-ENTRY_DECISION = 1
-"""A column of `WalkPlan.entries`."""
-
 
 class Tables(NamedTuple):
     """Where each player's numbers are, and what is read and written.
@@ -32,7 +26,7 @@ class Tables(NamedTuple):
         regret: [player] float[slots] written where the player learns.
         average: [player] float[slots] written where the player learns.
         begin: int64[2, B] first slot of each board.
-        rows: int64[2, B] rows of each board: its cells, or the round's buckets.
+        stride: int64[2, B] as in `TableLayout`.
         gain: float[slots] of the player who learns, to which buckets add regrets, and the same for averages:
             the tables themselves, or the share of some boards.
         bucket: [player] int32[C] row of each cell where a round is bucketed.
@@ -44,22 +38,24 @@ class Tables(NamedTuple):
     average: tuple[Floats, Floats]
     gain: tuple[Floats, Floats]
     begin: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
     bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
     row_kind: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The places of slots: board by board, in a board decision by decision.
+    """The places of slots, board by board.
 
-    Inside a decision slots lie action by action and row by row where rows are cells, so that a walk of all
-    cells reads them in order; where rows are buckets, they lie row by row and action by action, so that
-    the actions of one information set are together.
+    Where rows are cells, the slots of a board lie `[slot][row]`, so that a walk of all cells reads them in
+    order. Where rows are buckets, which all boards of a round share, they lie `[row][slot]`: what a walk of
+    one deal visits is together, and neighbouring decisions of a bucket share cache lines.
 
     Attributes:
-        begin: int64[2, B].
-        rows: int64[2, B].
+        begin: int64[2, B] the first slot of each board.
+        rows: int64[2, B] rows of each board: its cells, or the round's buckets.
+        stride: int64[2, B] from one slot to the next where rows are cells, that is how many rows there are;
+            from one row to the next where they are buckets, that is how many slots there are.
         bucket: [player] int32[C], or empty.
         bucketed: bool[2, R].
         num_slots: [player] slots in all.
@@ -69,6 +65,7 @@ class TableLayout:
 
     begin: npt.NDArray[np.int64]
     rows: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
     bucket: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
     bucketed: npt.NDArray[np.bool_]
     num_slots: tuple[int, int]
@@ -80,7 +77,14 @@ class TableLayout:
         """Bind arrays to the layout."""
         gain = (regret[0], average[0])
         return Tables(
-            source, regret, average, gain, self.begin, self.rows, self.bucket, self.bucketed.astype(np.uint8)
+            source,
+            regret,
+            average,
+            gain,
+            self.begin,
+            self.stride,
+            self.bucket,
+            self.bucketed.astype(np.uint8),
         )
 
     def paired_with(self, other: "TableLayout") -> "TableLayout":
@@ -88,6 +92,7 @@ class TableLayout:
         return TableLayout(
             np.stack([self.begin[0], other.begin[1]]),
             np.stack([self.rows[0], other.rows[1]]),
+            np.stack([self.stride[0], other.stride[1]]),
             (self.bucket[0], other.bucket[1]),
             np.stack([self.bucketed[0], other.bucketed[1]]),
             (self.num_slots[0], other.num_slots[1]),
@@ -107,16 +112,38 @@ class TableLayout:
             slot: the decision's first, as in `WalkTree`.
             num_actions: at the decision.
         """
-        rows = int(self.rows[player, board])
-        begin = int(self.begin[player, board]) + slot * rows
-        slots = table[begin : begin + num_actions * rows]
-        if self.bucketed[player, round_index]:
-            return slots.reshape(rows, num_actions).T
-        return slots.reshape(num_actions, rows)
+        return decision_view(
+            table[int(self.begin[player, board]) :],
+            int(self.rows[player, board]),
+            int(self.stride[player, board]),
+            bool(self.bucketed[player, round_index]),
+            slice(slot, slot + num_actions),
+        )
 
     def zeros(self, dtype: npt.DTypeLike) -> tuple[Floats, Floats]:
         """Allocate a table of zeros for both players."""
         return np.zeros(self.num_slots[0], dtype=dtype), np.zeros(self.num_slots[1], dtype=dtype)
+
+
+def decision_view(table: Floats, rows: int, stride: int, is_bucketed: bool, slots: slice) -> Floats:
+    """Return a view of some slots of a board, or of a round's buckets: float[slots, rows].
+
+    Args:
+        table: from the first slot of the board or the round on.
+        rows: of the board or the round.
+        stride: as in `TableLayout`.
+        is_bucketed: whether rows are buckets.
+        slots: of the decision, counted through its player's slots of the round.
+    """
+    if is_bucketed:
+        return table[: rows * stride].reshape(rows, stride)[:, slots].T
+    return table[slots.start * stride : slots.stop * stride].reshape(-1, rows)
+
+
+def slot_and_row(place: int, stride: int, is_bucketed: bool) -> tuple[int, int]:
+    """Return slot and row of a place, counted from the first of a board or a round as in `TableLayout`."""
+    quotient, remainder = divmod(place, stride)
+    return (remainder, quotient) if is_bucketed else (quotient, remainder)
 
 
 def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
@@ -134,7 +161,7 @@ def lossless_layout(walk: WalkTree, cells: Cells) -> TableLayout:
     empty = np.zeros(0, dtype=np.int32)
     bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
     sizes = (num_slots[0], num_slots[1])
-    return TableLayout(begin, rows, (empty, empty), bucketed, sizes, _shards_by_board(begin, sizes))
+    return TableLayout(begin, rows, rows, (empty, empty), bucketed, sizes, _shards_by_board(begin, sizes))
 
 
 def _shards_by_board(begin: Places, num_slots: tuple[int, int]) -> tuple[Places, Places]:
@@ -148,7 +175,7 @@ def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayo
     buckets.verify(cells)
     round_board = cells.links.round_board
     begin = np.zeros((2, int(round_board[-1])), dtype=np.int64)
-    rows = np.zeros_like(begin)
+    rows, stride = np.zeros_like(begin), np.zeros_like(begin)
     bucketed = np.zeros((2, cells.num_rounds), dtype=bool)
     bucket, num_slots = [], []
     for q, player in enumerate(cells.players):
@@ -159,44 +186,22 @@ def bucketed_layout(walk: WalkTree, cells: Cells, buckets: Buckets) -> TableLayo
             slots = int(walk.num_slots[q, r])
             if r in buckets.maps[q]:
                 bucketed[q, r] = True
-                rows[q, boards] = buckets.num_buckets(r, q)
+                rows[q, boards], stride[q, boards] = buckets.num_buckets(r, q), slots
                 begin[q, boards] = end
                 first = int(player.cell_begin[boards.start])
                 of_cell[first : first + len(buckets.maps[q][r])] = buckets.maps[q][r]
                 end += slots * buckets.num_buckets(r, q)
             else:
                 rows[q, boards] = np.diff(player.cell_begin[boards.start : boards.stop + 1])
+                stride[q, boards] = rows[q, boards]
                 ends = end + np.cumsum(rows[q, boards] * slots)
                 begin[q, boards] = ends - rows[q, boards] * slots
                 end = int(ends[-1])
         bucket.append(of_cell)
         num_slots.append(end)
     sizes = (num_slots[0], num_slots[1])
-    return TableLayout(begin, rows, (bucket[0], bucket[1]), bucketed, sizes, _shards_by_board(begin, sizes))
-
-
-def slot_order(walk: WalkTree, layout: TableLayout, player: int, round_index: int, board: int) -> Places:
-    """Return where the slots of a board lie, from its first: int64[slots of the round, rows].
-
-    Args:
-        walk: the betting as kernels see it.
-        layout: of the table.
-        player: whose table.
-        round_index: of the board.
-        board: counted through all rounds.
-    """
-    plan = walk.plan
-    here = slice(*plan.entries[plan.round_entry[round_index : round_index + 2], ENTRY_DECISION].tolist())
-    own = plan.decisions[here][plan.decisions[here, PLAYER] == player].astype(np.int64)
-    actions = np.repeat(own[:, ACTIONS], own[:, ACTIONS])[:, np.newaxis]
-    first = np.repeat(own[:, SLOT], own[:, ACTIONS])[:, np.newaxis]
-    slot = np.arange(len(first))[:, np.newaxis]
-    rows = int(layout.rows[player, board])
-    row = np.arange(rows)
-    order: Places = slot * rows + row
-    if layout.bucketed[player, round_index]:
-        order = first * rows + row * actions + slot - first
-    return order
+    of_cells = (bucket[0], bucket[1])
+    return TableLayout(begin, rows, stride, of_cells, bucketed, sizes, _shards_by_board(begin, sizes))
 
 
 def spread_rows(
@@ -220,9 +225,8 @@ def spread_rows(
         begin, rows = int(layout.begin[player, board]), int(layout.rows[player, board])
         slots = table[begin : begin + num_slots * rows]
         if layout.bucketed[player, r]:
-            if board == cells.links.round_board[r]:
-                order = slot_order(walk, layout, player, r, board)  # the same for all boards of a round
-            slots = slots[order[:, layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]]]
+            bucket = layout.bucket[player][cell_begin[board] : cell_begin[board + 1]]
+            slots = slots.reshape(rows, num_slots)[bucket].T
         begin = int(lossless.begin[player, board])
         spread[begin : begin + slots.size] = slots.ravel()
     return spread

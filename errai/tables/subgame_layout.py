@@ -5,10 +5,11 @@ the cut's round, the rows that all boards share (bucketed rounds), and board by 
 sub-game's own shard (lossless rounds). In a shard the rounds follow each other; in a round the boards below
 the sub-game's board; at a board the slots below the entry, each with its rows.
 
-The walk finds the slots of a block of entries at board b from `begin[b] + slot * rows[b]`, where slots are
-counted through the round. So a sub-game is walked with a `begin` that is shifted back by the slots
-before its entry (`begin_for`), and nothing else changes. Neighbouring entries that are to be walked together
-at a board can share a shard (`entries_together`).
+The walk finds the slots of a block of entries at board b from `begin[b]` on, where slots are counted through
+the round: `slot * stride[b]` further where rows are cells, `slot + row * stride[b]` where they are buckets.
+So a sub-game is walked with a `begin` that is shifted back by the slots before its entry (`begin_for`), and
+with rows of buckets as far apart as it has slots (`stride_for`). Neighbouring entries that are to be walked
+together at a board can share a shard (`entries_together`).
 
 Everything follows from counts, and nothing here is as large as entries times boards.
 
@@ -171,10 +172,22 @@ class SubgameLayout:
             begin[self.round_board[r] : self.round_board[r + 1]] = self._places(player, r, run)
         return begin
 
+    def stride_for(self, player: int, entry: int) -> Places:
+        """Return the `stride` with which the walk finds the slots of an entry and of its run: int64[B]."""
+        run = self.run_of(entry)
+        stride: Places = self.whole.stride[player].copy()
+        for r in range(self.round, self.num_rounds):
+            if self.whole.bucketed[player, r]:
+                stride[self.round_board[r] : self.round_board[r + 1]] = self._num_slots(player, run)[r]
+        return stride
+
     def layout_for(self, entry: int) -> TableLayout:
         """Return the layout to bind tables with for walks of the trunk and of an entry's run."""
-        begin = np.stack([self.begin_for(player, entry) for player in (0, 1)])
-        return replace(self.whole, begin=begin, shard_begin=(self.shard_begin(0), self.shard_begin(1)))
+        begin, stride = (
+            np.stack([of(player, entry) for player in (0, 1)]) for of in (self.begin_for, self.stride_for)
+        )
+        shard_begin = (self.shard_begin(0), self.shard_begin(1))
+        return replace(self.whole, begin=begin, stride=stride, shard_begin=shard_begin)
 
     def begin_within(self, player: int, entry: int, board: int) -> Places:
         """Return the `begin` for an array that holds one sub-game alone: its own shard, then the shared one.
@@ -197,18 +210,18 @@ class SubgameLayout:
         boards = slice(int(self.round_board[r]), int(self.round_board[r + 1]))
         rows = self.whole.rows[player, boards]
         slots = self._num_slots(player, run)
-        before = self.slot_begin[player, r, run] * rows
+        first_slot = self.slot_begin[player, r, run]
         places: Places
         if self.whole.bucketed[player, r]:
             above = (slots * self._shared_rows[player])[self.round : r].sum()
-            places = self._run_place[player, run] + above - before
+            places = np.full(len(rows), self._run_place[player, run] + above - first_slot)
             return places
         row_begin = self._row_begin[player]
         shard = self._own_begin(player, run)[:-1]
         for earlier in range(self.round, r):
             shard += slots[earlier] * np.diff(row_begin[self.board_begin[earlier]])
         shard -= slots[r] * row_begin[self.board_begin[r, :-1]]
-        places = np.repeat(shard, np.diff(self.board_begin[r])) - before
+        places = np.repeat(shard, np.diff(self.board_begin[r])) - first_slot * rows
         places += slots[r] * row_begin[boards.start : boards.stop]
         return places
 
@@ -219,14 +232,13 @@ class SubgameLayout:
         edges: Places = self.slot_begin[player, r]
         return edges
 
-    def _places_at(self, player: int, r: int, slot: int) -> Places:
-        """Return the `begin` of every board of a round for one of its slots."""
+    def _places_at(self, player: int, r: int, slot: int) -> tuple[Places, int]:
+        """Return the `begin` of every board of a round for one of its slots, and how many lie together."""
         if r < self.round:
             begin: Places = self.whole.begin[player, self.round_board[r] : self.round_board[r + 1]]
-            return begin
-        return self._places(
-            player, r, int(np.searchsorted(self.slot_begin[player, r], slot, side="right")) - 1
-        )
+            return begin, int(self.round_slots[player, r])
+        run = int(np.searchsorted(self.slot_begin[player, r], slot, side="right")) - 1
+        return self._places(player, r, run), int(self._num_slots(player, run)[r])
 
 
 def subgame_layout(
@@ -321,16 +333,20 @@ def copy_between(source: SubgameLayout, table: Floats, target: SubgameLayout, pl
     copied = np.empty_like(table)
     for r in range(source.num_rounds):
         edges = np.union1d(source._edges(player, r), target._edges(player, r)).tolist()
-        boards = slice(int(source.round_board[r]), int(source.round_board[r + 1]))
-        if whole.bucketed[player, r]:
-            boards = slice(boards.start, boards.start + 1)  # they share their rows
+        rows = whole.rows[player, int(source.round_board[r]) : int(source.round_board[r + 1])]
         for first, last in pairwise(edges):
+            source_begin, source_stride = source._places_at(player, r, first)
+            target_begin, target_stride = target._places_at(player, r, first)
+            if whole.bucketed[player, r]:
+                row = np.arange(rows[0])  # all boards share them; each is copied like a board of one row
+                source_begin = source_begin[0] + row * source_stride
+                target_begin = target_begin[0] + row * target_stride
             kernels.copy_blocks(
                 first,
                 last - first,
-                whole.rows[player, boards],
-                source._places_at(player, r, first)[: boards.stop - boards.start],
-                target._places_at(player, r, first)[: boards.stop - boards.start],
+                np.ones_like(row) if whole.bucketed[player, r] else rows,
+                source_begin,
+                target_begin,
                 table,
                 copied,
             )

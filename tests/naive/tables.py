@@ -51,14 +51,14 @@ def naive_round_slots(
     if layout.bucketed[player, r]:
         boards, rows = [None], rows[:1]
     for board, num_rows in zip(boards, rows, strict=True):
+        slots: list[Slot] = []
         for node in nodes:
             num_actions = int(tree.num_children[node])
-            if board is None:  # the actions of a bucket are together
-                pairs = [(action, row) for row in range(num_rows) for action in range(num_actions)]
-            else:
-                pairs = [(action, row) for action in range(num_actions) for row in range(num_rows)]
-            for action, row in pairs:
-                yield Slot(r, board, node, action, row)
+            for action in range(num_actions):
+                slots += [Slot(r, board, node, action, row) for row in range(num_rows)]
+        if board is None:  # the slots of a bucket are together, those of all decisions
+            slots.sort(key=lambda slot: slot.row)
+        yield from slots
 
 
 def naive_whole(tree: BettingTree, links: BoardLinks, layout: TableLayout, player: int) -> list[Slot]:
@@ -137,30 +137,24 @@ def naive_float32(value: float) -> float:
 
 
 def naive_gather(
-    table: list[float], begin: int, rows: int, decisions: list[tuple[int, int]], bucket: list[int]
+    table: list[float], begin: int, stride: int, num_slots: int, bucket: list[int]
 ) -> list[list[float]]:
-    """Return [slot][cell] what a bucketed table holds for each cell; decisions are (first slot, actions)."""
-    return [
-        [table[begin + slot * rows + row * actions + action] for row in bucket]
-        for slot, actions in decisions
-        for action in range(actions)
-    ]
+    """Return [slot][cell] what a bucketed table holds for each cell, for slots that follow each other."""
+    return [[table[begin + row * stride + slot] for row in bucket] for slot in range(num_slots)]
 
 
 def naive_scatter(
     table: list[float],
     begin: int,
-    rows: int,
-    decisions: list[tuple[int, int]],
+    stride: int,
+    num_slots: int,
     bucket: list[int],
     weight: list[float],
     learnt: list[list[float]],
 ) -> list[float]:
     """Return a bucketed table to which [slot][cell] was added, each cell with its weight."""
     added = list(table)
-    for slot, actions in decisions:
-        for action in range(actions):
-            for cell, row in enumerate(bucket):
-                place = begin + slot * rows + row * actions + action
-                added[place] += weight[cell] * learnt[slot + action][cell]
+    for slot in range(num_slots):
+        for cell, row in enumerate(bucket):
+            added[begin + row * stride + slot] += weight[cell] * learnt[slot][cell]
     return added
