@@ -145,9 +145,12 @@ def test_a_strategy_of_buckets_lists_buckets(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_actions_of_a_bucket_are_together_those_of_a_hand_are_not(tmp_path: Path) -> None:
+def test_the_slots_of_a_bucket_are_together_those_of_a_hand_are_not(tmp_path: Path) -> None:
     strategy = bucket_strategy("IR-HS-HS 2-4", tmp_path / "buckets")
-    strategy.tables[0][:4] = [1, 2, 3, 4]
+    num_slots = int(strategy.layout.stride[0, 0])  # of a bucket in the first round: 2 + 3 + 2
+    assert num_slots == 7
+    strategy.tables[0][:2] = [1, 2]
+    strategy.tables[0][num_slots : num_slots + 2] = [3, 4]
     first, second = islice(strategy.information_sets(), 2)
     assert first == ("", 0, 0, "", ("c", "r"), (1 / 3, 2 / 3))
     assert second == ("", 0, 1, "", ("c", "r"), (3 / 7, 4 / 7))

@@ -162,15 +162,17 @@ def verify_unbiased(tree: PublicTree, player: int, sampled: int) -> None:
     np.testing.assert_allclose(sums[2], expected[2], rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("own_boards", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["leduc", "short-holdem", "rhode-island", "board-first"])
-def test_samples_are_those_of_the_twin(name: str, kind: str) -> None:
+def test_samples_are_those_of_the_twin(name: str, kind: str, own_boards: bool) -> None:
     tree = tree_of(name)
-    walker = GamePaths(tree.plan(np.float64), tree.layout, KINDS[kind]).walkers[0]
+    paths = GamePaths(tree.plan(np.float64), tree.layout, KINDS[kind], own_boards=own_boards)
+    walker = paths.walkers[0]
     for iteration in range(1, 30):
         for player in (0, 1):
             holder = player if kind == "spcs" else 1 - player
-            boards, held = naive_sample(tree.cells, 7, iteration, player, holder)
+            boards, held = naive_sample(tree.cells, 7, iteration, player, holder, own_boards)
             path = walker.sample(7, iteration, player)
             assert path.boards.tolist() == boards
             if kind != "pcs":

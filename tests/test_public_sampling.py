@@ -20,7 +20,7 @@ from errai.solvers.make import make_solver
 from errai.solvers.public_sampling import SAMPLED_HANDS, PublicSampledSolver
 from errai.solvers.solve import Solver
 from errai.solvers.table_solver import TableSolver
-from errai.solvers.update_rules import SampledBoardsRule, find_rule
+from errai.solvers.update_rules import PathRule, find_rule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.strategy.strategy import Strategy
 
@@ -29,9 +29,9 @@ LEDUC = errai.load_game("leduc")
 RHODE_ISLAND = errai.load_game("rhode-island")
 
 
-def rule_of(name: str, **options: Any) -> SampledBoardsRule:
+def rule_of(name: str, **options: Any) -> PathRule:
     rule = find_rule(name).with_options(**options)
-    assert isinstance(rule, SampledBoardsRule)
+    assert isinstance(rule, PathRule)
     return rule
 
 
@@ -51,7 +51,13 @@ def same_tables(one: TableSolver, other: TableSolver) -> bool:
 
 @pytest.mark.parametrize(
     ("algorithm", "options", "most"),
-    [("pcs", {}, 50), ("opcs", {}, 100), ("spcs", {}, 100), ("pcs", {"discount": (1, 1, 1)}, 50)],
+    [
+        ("pcs", {}, 50),
+        ("opcs", {}, 100),
+        ("spcs", {}, 100),
+        ("pcs", {"discount": (1, 1, 1)}, 50),
+        ("pcs", {"options": {"boards": "own"}}, 50),
+    ],
 )
 def test_leduc_is_solved(algorithm: str, options: dict[str, Any], most: float) -> None:
     run = errai.solve(LEDUC, algorithm, 8000, seed=1, measure_every=8000, **options)
@@ -69,10 +75,12 @@ def test_order_of_the_curves_of_figure_3_2() -> None:
     assert 150 < found["opcs"] < 300 < 500 < found["spcs"]
 
 
+@pytest.mark.parametrize("boards", [{}, {"boards": "own"}])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_runs_go_on_with_the_same_bits(tmp_path: Path, algorithm: str) -> None:
+def test_runs_go_on_with_the_same_bits(tmp_path: Path, algorithm: str, boards: dict[str, Any]) -> None:
     abstraction = leduc_abstraction("[JQ.K]")
     options: dict[str, Any] = {"seed": 3, "abstraction": abstraction, "discount": (2, 2, 1), "delay": 20}
+    options["options"] = boards
     whole = errai.solve(LEDUC, algorithm, 120, out=tmp_path / "whole", measure_every=50, **options)
     errai.solve(LEDUC, algorithm, 70, out=tmp_path / "parts", measure_every=50, **options)
     parts = errai.solve(LEDUC, algorithm, 120, out=tmp_path / "parts", resume=True, **options)
@@ -94,6 +102,31 @@ def test_what_is_sampled_depends_on_the_seed_and_not_on_stretches() -> None:
     solvers[2].run(30)
     assert same_tables(solvers[0], solvers[1])
     assert not same_tables(solvers[0], solvers[2])
+
+
+def test_each_player_learns_on_boards_of_its_own_where_the_rule_says_so() -> None:
+    """In one iteration on its own boards, the second player learns nothing on those of the first."""
+    tree = PublicTree.of("rhode-island")
+    shared, own = (make_solver(tree, rule_of("pcs", boards=boards), seed=2) for boards in (None, "own"))
+    for solver in (shared, own):
+        solver.run(1)
+    assert np.array_equal(shared.regrets[0], own.regrets[0])
+    begin, last = tree.layout.begin, tree.cells.links.round_board[-1]
+    learnt = []
+    for solver in (shared, own):
+        assert isinstance(solver, PublicSampledSolver)
+        places = np.flatnonzero(solver.regrets[1])
+        rivers = np.sort(begin[1, tree.cells.links.round_board[2] : last])
+        learnt.append(set(np.searchsorted(rivers, places[places >= rivers[0]], side="right").tolist()))
+    assert not learnt[0] & learnt[1]
+
+
+@pytest.mark.parametrize("boards", ["other", True, 1])
+def test_other_boards_are_refused(boards: object) -> None:
+    with pytest.raises(UsageError, match="boards must be 'own'"):
+        errai.solve(LEDUC, "pcs", 10, options={"boards": boards})
+    with pytest.raises(UsageError, match="'cfr-br' has no option 'boards'"):
+        errai.solve(LEDUC, "cfr-br", 10, options={"boards": "own"})
 
 
 def test_a_game_without_public_chance_is_walked_as_a_whole() -> None:
@@ -143,11 +176,13 @@ def test_a_discount_counts_as_a_discount() -> None:
 # Hands that are made on demand
 
 
-def of_deals(game: PokerRules, algorithm: str, num_threads: int = 1, **options: Any) -> PublicSampledSolver:
+def of_deals(
+    game: PokerRules, algorithm: str, num_threads: int = 1, boards: str | None = None, **options: Any
+) -> PublicSampledSolver:
     abstraction = RandomAbstraction(game, 20)
     return PublicSampledSolver.of_deals(
         PublicTree.of(game),
-        rule_of(algorithm, discount=(1, 1, 1)),
+        rule_of(algorithm, discount=(1, 1, 1), boards=boards),
         saved(abstraction),
         np.float64,
         num_threads,
@@ -155,13 +190,17 @@ def of_deals(game: PokerRules, algorithm: str, num_threads: int = 1, **options: 
     )
 
 
+@pytest.mark.parametrize("boards", [None, "own"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("game", [LEDUC, RHODE_ISLAND])
-def test_hands_made_on_demand_learn_what_those_in_memory_learn(game: PokerRules, algorithm: str) -> None:
-    dealt = of_deals(game, algorithm, seed=6)
+def test_hands_made_on_demand_learn_what_those_in_memory_learn(
+    game: PokerRules, algorithm: str, boards: str | None
+) -> None:
+    dealt = of_deals(game, algorithm, boards=boards, seed=6)
     # The same buckets; preflop Leduc has more of them than hands, and keeps its hands.
     tree = PublicTree.of(game).abstracted_by(RandomAbstraction(game, 20))
-    held = PublicSampledSolver(tree, rule_of(algorithm, discount=(1, 1, 1)), np.float64, seed=6)
+    rule = rule_of(algorithm, discount=(1, 1, 1), boards=boards)
+    held = PublicSampledSolver(tree, rule, np.float64, seed=6)
     rng = np.random.default_rng(0)
     for one, other in zip(all_tables(dealt), all_tables(held), strict=True):
         one[:] = rng.normal(size=len(one))  # no ties, which rounding would break either way

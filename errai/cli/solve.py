@@ -160,7 +160,7 @@ def solve_command(
         typer.Option(
             "--option",
             metavar="NAME=VALUE",
-            help="An option of cs, external or outcome, such as 'deals=64'; may be given several times.",
+            help="An option of an algorithm that samples, such as 'deals=64'; may be given several times.",
         ),
     ] = None,
     trunk: Annotated[

@@ -26,8 +26,9 @@ U = np.uint64
 ALL_HANDS, OPPONENT_HAND, OWN_HAND = 0, 1, 2
 """Which private hand is sampled besides the boards: none (PCS), the opponent's (OPCS), the own (SPCS)."""
 
-BOARDS, HAND = 0, 1
-"""Streams of an iteration: of its boards, and of the hand with which each player learns."""
+BOARDS, HAND, OTHER_BOARDS = 0, 1, 3
+"""Streams of an iteration: of its boards, of the hand with which each player learns, which are two, and of
+the second player's boards where these are its own."""
 
 NOTHING = -1
 """In place of a cell: the boards have hit every hand that was left."""
@@ -160,6 +161,7 @@ def learn_paths(
     seed,  # IN   int64
     first_iteration,  # IN   int64
     sampled,  # IN   int64  ALL_HANDS, OPPONENT_HAND or OWN_HAND
+    own_boards,  # IN   bool  whether each player learns on boards of its own
     modes,  # IN   uint8[2, R]
     steps,  # IN   float64[iterations, 2, 5]  the update rule's factors
     weights,  # IN   float64[iterations]  how often each iteration's regrets count
@@ -182,9 +184,10 @@ def learn_paths(
 ):
     """Do iterations: sample a path, and let each player learn on it, perhaps with a hand of its own."""
     for i in range(len(steps)):
-        key = stream_key(seed, first_iteration + i, BOARDS)
-        sample_boards(key, full.round_board, full.follow, full.before, boards)
         for player in range(2):
+            if player == 0 or own_boards:
+                key = stream_key(seed, first_iteration + i, BOARDS if player == 0 else OTHER_BOARDS)
+                sample_boards(key, full.round_board, full.follow, full.before, boards)
             key = stream_key(seed, first_iteration + i, HAND + player)
             if sampled != ALL_HANDS:
                 holder = player if sampled == OWN_HAND else 1 - player

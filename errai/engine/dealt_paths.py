@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from errai.engine import _paths as kernels
 from errai.engine.dealt_boards import DealtBoards, layout_at
-from errai.engine.paths import ALL_HANDS, PathWalker, SharedCut, Steps
+from errai.engine.paths import ALL_HANDS, PathWalker, SharedCut, Steps, board_stream
 from errai.engine.plan import Plan
 from errai.engine.root import Pair, Root
 from errai.engine.workspace import Buffers, make_buffers
@@ -44,6 +43,8 @@ class DealtPaths:
         dtype: npt.DTypeLike,
         sampled: int = ALL_HANDS,
         num_threads: int = 1,
+        *,
+        own_boards: bool = False,
     ) -> None:
         """Make the boards of the game.
 
@@ -55,9 +56,11 @@ class DealtPaths:
             dtype: of vectors and tables.
             sampled: which private hand is sampled besides.
             num_threads: threads that share a path.
+            own_boards: whether each player learns on boards of its own, or both on the same.
         """
         self._walk, self._layout, self._buckets = walk, layout, buckets
         self._dtype, self._sampled, self._num_threads = np.dtype(dtype), sampled, num_threads
+        self._own_boards = own_boards
         self._boards = DealtBoards(deals)
         self._root: Root | None = None
         self._buffers: list[Buffers] = []
@@ -115,19 +118,23 @@ class DealtPaths:
             ]
         layout = layout_at(self._layout, cells, self._buckets(cells))
         arrays = plan.bucketed_arrays if layout.bucketed.any() else plan.arrays
-        return PathWalker(plan, layout, arrays, self._root, self._sampled, self._buffers[0])
+        return PathWalker(
+            plan, layout, arrays, self._root, self._sampled, self._buffers[0], own_boards=self._own_boards
+        )
 
-    def sample(self, seed: int, iteration: int) -> npt.NDArray[np.int64]:
-        """Return the boards of an iteration, numbered through all rounds: int64[R]."""
-        return self._boards.sample(seed, iteration, kernels.BOARDS, len(self._walk.plan.round_entry) - 1)
+    def sample(self, seed: int, iteration: int, player: int = 0) -> npt.NDArray[np.int64]:
+        """Return the boards of a player in an iteration, numbered through all rounds: int64[R]."""
+        stream = board_stream(player, self._own_boards)
+        return self._boards.sample(seed, iteration, stream, len(self._walk.plan.round_entry) - 1)
 
     def learn(self, seed: int, steps: Steps, regrets: Pair, averages: Pair) -> None:
         """Do iterations; what is played are the regrets."""
         for i, weight in enumerate(steps.weights.tolist()):
             iteration = steps.first + i
-            walker = self.walker(self.sample(seed, iteration))
-            tables = walker.bind(regrets, averages)
             for player in (0, 1):
+                if player == 0 or self._own_boards:
+                    walker = self.walker(self.sample(seed, iteration, player))
+                    tables = walker.bind(regrets, averages)
                 path, step = walker.sample(seed, iteration, player), steps.factors[i, player]
                 walker.walk_path(player, path, tables, step, weight, self._shared)
 

@@ -179,12 +179,18 @@ def sampled_arrays(plan: Plan, bucketed: bool, last_round: int | None = None) ->
     return arrays
 
 
+def board_stream(player: int, own_boards: bool) -> int:
+    """Return which stream of an iteration a player's boards are drawn from."""
+    return kernels.OTHER_BOARDS if player == 1 and own_boards else kernels.BOARDS
+
+
 class PathWalker:
     """The small arrays of one path at a time, and the buffers to walk it in; belongs to one thread.
 
     Attributes:
         full: the places of all boards.
         sampled: ALL_HANDS, OPPONENT_HAND or OWN_HAND.
+        own_boards: whether each player learns on boards of its own.
     """
 
     def __init__(
@@ -195,6 +201,8 @@ class PathWalker:
         root: Root,
         sampled: int = ALL_HANDS,
         buffers: Buffers | None = None,
+        *,
+        own_boards: bool = False,
     ) -> None:
         """Allocate for paths of a plan.
 
@@ -205,8 +213,10 @@ class PathWalker:
             root: how likely the hands are.
             sampled: which private hand is sampled besides.
             buffers: to walk in; by default new ones.
+            own_boards: whether each player learns on boards of its own, or both on the same.
         """
-        self.sampled, self._root, self._layout = sampled, root, layout
+        self.sampled, self.own_boards = sampled, own_boards
+        self._root, self._layout = root, layout
         num_rounds = plan.num_rounds
         self.full = FullPaths(
             plan.cells.links.round_board,
@@ -269,7 +279,7 @@ class PathWalker:
         return first, second
 
     def learn(self, seed: int, steps: Steps, tables: tuple[Tables, Tables]) -> None:
-        """Do iterations, each player on a path of its own.
+        """Do iterations.
 
         Args:
             seed: of all that is sampled.
@@ -280,6 +290,7 @@ class PathWalker:
             seed,
             steps.first,
             self.sampled,
+            self.own_boards,
             self._modes,
             steps.factors,
             steps.weights,
@@ -302,7 +313,7 @@ class PathWalker:
     def sample(self, seed: int, iteration: int, player: int) -> Path:
         """Return what is sampled for a player in an iteration."""
         path, full = Path.empty(len(self._path.boards)), self.full
-        key = np.uint64(stream_key(seed, iteration, kernels.BOARDS))
+        key = np.uint64(stream_key(seed, iteration, board_stream(player, self.own_boards)))
         kernels.sample_boards(key, full.round_board, full.follow, full.before, path.boards)
         if self.sampled != ALL_HANDS:
             key = np.uint64(stream_key(seed, iteration, kernels.HAND + player))
@@ -477,6 +488,8 @@ class GamePaths:
         sampled: int = ALL_HANDS,
         num_threads: int = 1,
         weights: tuple[Floats, Floats] | None = None,
+        *,
+        own_boards: bool = False,
     ) -> None:
         """Allocate the walkers.
 
@@ -487,11 +500,14 @@ class GamePaths:
             num_threads: with more than one, threads do iterations of their own at the same time, in the same
                 tables and without waiting: the fastest way, and one whose bits depend on timing.
             weights: [player] float[root cells] how likely each root hand is; by default all alike.
+            own_boards: whether each player learns on boards of its own, or both on the same.
         """
         self.plan, self.layout = plan, layout
         root = Root.of(plan.cells, plan.dtype, weights)
         cells = sampled_arrays(plan, bool(layout.bucketed.any()))
-        self.walkers = [PathWalker(plan, layout, cells, root, sampled) for _ in range(num_threads)]
+        self.walkers = [
+            PathWalker(plan, layout, cells, root, sampled, own_boards=own_boards) for _ in range(num_threads)
+        ]
 
     @property
     def dtype(self) -> np.dtype[Any]:

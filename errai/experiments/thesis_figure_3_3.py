@@ -36,7 +36,7 @@ from errai.response.results import SampledAbstractExploitability
 from errai.solvers.public_sampling import PublicSampledSolver
 from errai.solvers.sampled import SampledSolver
 from errai.solvers.table_solver import TableSolver
-from errai.solvers.update_rules import SampledBoardsRule, SampledRule, find_rule
+from errai.solvers.update_rules import PathRule, SampledRule, find_rule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.tree.betting_tree import DECISION
 
@@ -150,7 +150,7 @@ def _abstraction(tree: PublicTree, buckets: str, tell: Tell) -> SavedAbstraction
 
 def _solver(tree: PublicTree, saved: SavedAbstraction, algorithm: str, seed: int) -> TableSolver:
     rule = find_rule(algorithm)
-    if isinstance(rule, SampledBoardsRule):
+    if isinstance(rule, PathRule):
         return PublicSampledSolver.of_deals(tree, rule, saved, num_threads=1, seed=seed)
     assert isinstance(rule, SampledRule)
     pair = (saved.abstraction, saved.abstraction)

@@ -14,6 +14,7 @@ from errai.solvers.solve import Solver
 from errai.solvers.table_solver import TableSolver
 from errai.solvers.update_rules import (
     NAMED_RULES,
+    PathRule,
     ResponseRule,
     SampledBoardsRule,
     SampledRule,
@@ -57,10 +58,11 @@ def make_solver(
         numbers = dtype if dtype is not None else np.float32
         if isinstance(rule, ResponseRule):
             return ResponseSolver.of_deals(tree, rule, saved, numbers, num_threads, seed, tables_in)
+        assert isinstance(rule, PathRule)
         return PublicSampledSolver.of_deals(tree, rule, saved, numbers, num_threads, seed, tables_in)
     if isinstance(rule, ResponseRule):
         return ResponseSolver(tree, rule, dtype, num_threads, seed, tables_in)
-    if isinstance(rule, SampledBoardsRule):
+    if isinstance(rule, PathRule):
         return PublicSampledSolver(tree, rule, dtype, num_threads, seed, tables_in)
     return Solver(tree, rule, dtype, num_threads, tables_in=tables_in)
 

@@ -8,10 +8,10 @@ Counterfactual Regret Minimization", 2012; chapter 3 of Johanson's thesis, algor
    player's own; walk the path with vectors, and let the player learn by regret matching
    (`errai.engine.paths`).
 
-Deviations: both players learn on the same boards; hands that the board's symmetry makes alike count as one
-hand; and boards are dealt without looking at the sampled hand, so that now and then they hit it and teach
-nothing. A game without public chance, such as Bluff or Kuhn, has one path: `pcs` is then plain CFR, all of
-the tree in every iteration.
+Deviations: both players learn on the same boards, unless the rule says `boards="own"`; hands that the board's
+symmetry makes alike count as one hand; and boards are dealt without looking at the sampled hand, so that now
+and then they hit it and teach nothing. A game without public chance, such as Bluff or Kuhn, has one path:
+`pcs` is then plain CFR, all of the tree in every iteration.
 
 A game whose hands fit into memory is walked where they lie and measured like any other. One that does not fit
 needs an abstraction that was saved (`PublicSampledSolver.of_deals`): the hands of a path are made when it is
@@ -37,7 +37,7 @@ from errai.memory import verify_memory
 from errai.solvers.board_sampled import BoardSampledSolver
 from errai.solvers.solve import WARM_UP_GAME, verified_steps
 from errai.solvers.table_solver import SolverLayout, TableSolver
-from errai.solvers.update_rules import SampledBoardsRule
+from errai.solvers.update_rules import PathRule
 from errai.strategy.bucketed import SavedAbstraction
 from errai.strategy.played import BucketLookup
 from errai.tables.bucket_layout import bucket_layout
@@ -55,12 +55,12 @@ class PublicSampledSolver(BoardSampledSolver):
         engine: what walks.
     """
 
-    rule: SampledBoardsRule
+    rule: PathRule
 
     def __init__(
         self,
         tree: PublicTree,
-        rule: SampledBoardsRule,
+        rule: PathRule,
         dtype: npt.DTypeLike | None = None,
         num_threads: int | None = None,
         seed: int = 0,
@@ -84,13 +84,15 @@ class PublicSampledSolver(BoardSampledSolver):
         numbers = np.dtype(dtype or tree.default_dtype)
         threads = 1 if in_order else verified_threads(num_threads)
         sampled = SAMPLED_HANDS[rule.name]
-        engine = GamePaths(tree.plan(numbers), tree.layout, sampled, threads, tree.weights)
+        engine = GamePaths(
+            tree.plan(numbers), tree.layout, sampled, threads, tree.weights, own_boards=rule.boards == "own"
+        )
         self._allocate(tree, rule, tree.layout, engine, seed, tables_in)
 
     def _allocate(
         self,
         tree: PublicTree,
-        rule: SampledBoardsRule,
+        rule: PathRule,
         layout: SolverLayout,
         engine: PathEngine,
         seed: int,
@@ -107,7 +109,7 @@ class PublicSampledSolver(BoardSampledSolver):
     def of_deals(
         cls,
         tree: PublicTree,
-        rule: SampledBoardsRule,
+        rule: PathRule,
         saved: SavedAbstraction,
         dtype: npt.DTypeLike = np.float32,
         num_threads: int | None = None,
@@ -130,7 +132,9 @@ class PublicSampledSolver(BoardSampledSolver):
         lookup, threads = BucketLookup(tree.rules, pair), verified_threads(num_threads)
         sampled = SAMPLED_HANDS[rule.name]
         solver = cls.__new__(cls)
-        engine = DealtPaths(tree.walk, deals, layout, lookup.of, dtype, sampled, threads)
+        engine = DealtPaths(
+            tree.walk, deals, layout, lookup.of, dtype, sampled, threads, own_boards=rule.boards == "own"
+        )
         solver._allocate(tree, rule, layout, engine, seed, tables_in, saved)
         return solver
 

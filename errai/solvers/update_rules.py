@@ -405,6 +405,21 @@ class SampledBoardsRule(UpdateRule):
         return weights[first - 1 : last - 1]
 
 
+class PathRule(SampledBoardsRule):
+    """Public chance sampling: both players learn on one path of boards, or each on its own.
+
+    Attributes:
+        boards: "own" where each player's walk samples boards of its own, as the thesis's algorithm 1 has it;
+            without it both learn on the same boards, which takes fewer iterations and less time for each.
+    """
+
+    boards: Literal["own"] | None = None
+
+    def free_options(self) -> frozenset[str]:
+        """Return the options that a named rule may have otherwise than its recipe says."""
+        return super().free_options() | {"boards"}
+
+
 class ResponseRule(SampledBoardsRule):
     """CFR-BR: an abstracted player against one who answers it (`errai.solvers.cfr_br`).
 
@@ -443,9 +458,9 @@ DEAL_RULES: dict[str, UpdateRule] = {
 """Rules of walks of sampled deals."""
 
 BOARD_RULES: dict[str, UpdateRule] = {
-    "pcs": SampledBoardsRule(name="pcs"),
-    "opcs": SampledBoardsRule(name="opcs"),
-    "spcs": SampledBoardsRule(name="spcs"),
+    "pcs": PathRule(name="pcs"),
+    "opcs": PathRule(name="opcs"),
+    "spcs": PathRule(name="spcs"),
     "cfr-br": ResponseRule(name="cfr-br"),
 }
 """Rules of walks of sampled boards."""

@@ -62,11 +62,11 @@ def naive_hands(
 
 
 def naive_sample(
-    cells: Cells, seed: int, iteration: int, player: int, holder: int
+    cells: Cells, seed: int, iteration: int, player: int, holder: int, own_boards: bool = False
 ) -> tuple[list[int], list[int]]:
     """Draw the boards and the hand of `holder` on which a player learns in an iteration."""
     num_rounds = cells.num_rounds
-    key = streams.stream_key(seed, iteration, 0)
+    key = streams.stream_key(seed, iteration, 3 if own_boards and player == 1 else 0)
     boards: list[int] = []
     for r in range(num_rounds):
         x = streams.draw_unit(key, r)
