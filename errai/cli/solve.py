@@ -68,12 +68,14 @@ def exponents(text: str) -> tuple[float, float, float]:
 
 
 def named_options(texts: list[str] | None) -> dict[str, Any] | None:
-    """Read options such as `deals=64` or `shared=true`; values are written as in TOML."""
+    """Read options such as `deals=64` or `boards=own`; values are written as in TOML, a word without quotes."""
     if not texts:
         return None
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
+        if value.isalpha() and value not in ("true", "false", "inf", "nan"):
+            value = f'"{value}"'
         try:
             found |= tomllib.loads(f"value = {value}") if equals and name.isidentifier() else {}
         except tomllib.TOMLDecodeError:
