@@ -8,9 +8,10 @@ from naive import WITHOUT_JIT
 from naive import abstraction_features as naive
 
 import errai
+from errai.abstraction.features import _features as kernels
 from errai.abstraction.features.build import build_features, estimate_seconds
 from errai.abstraction.features.by_boards import hand_numbers
-from errai.abstraction.features.features import BoardSweep, FeaturePlan
+from errai.abstraction.features.features import MANY_DEALS, BoardSweep, FeaturePlan
 from errai.abstraction.features.hands import HandClasses
 from errai.errors import UsageError
 from errai.games.acpc_files import parse_game_file
@@ -87,6 +88,27 @@ def test_the_strength_of_a_deal_is_the_twins() -> None:
     found = sweep.of_deals(np.ascontiguousarray(cards[:, :5]), numbers)
     for row, h2 in zip(cards.tolist(), found.tolist(), strict=True):
         assert h2 == naive.half_hands_beaten(rules, row[:2], row[2:])
+
+
+def test_many_deals_are_looked_up_where_the_cache_has_strengths(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = game_of("two cards")
+    last = rules.num_rounds - 1
+    classes = HandClasses(rules)
+    cards = np.ascontiguousarray(classes.unindex(np.arange(MANY_DEALS) % classes.size(last), last))
+    numbers = hand_numbers(classes.hands)
+    compared = BoardSweep(classes, None, 0).of_deals(cards, numbers)
+    build_features(FeaturePlan.of(rules, None, {f"strength-{last}"}))
+    sweep = BoardSweep(classes, None, 0)
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("hands were compared")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kernels, "strengths_of_deals", refuse)
+        assert np.array_equal(sweep.of_deals(cards, numbers), compared)
+    assert np.array_equal(sweep.of_deals(cards[:-1], numbers), compared[:-1])  # too few to open a file
 
 
 @pytest.mark.parametrize("name", ["leduc", pytest.param("rhode-island", marks=with_jit)])

@@ -61,16 +61,24 @@ def test_every_deal_is_as_likely_as_any_other(name: str, most: int) -> None:
     assert ((counts - number) ** 2 / number).sum() < most + 6 * math.sqrt(2 * most)
 
 
-def test_buckets_of_deals_are_looked_up_by_round_and_player() -> None:
-    """An abstraction of Leduc, asked deal by deal, gives what a table of all cells gives."""
+@pytest.mark.parametrize("is_shared", [True, False], ids=["alike", "each its own"])
+def test_buckets_of_deals_are_looked_up_by_round_and_player(is_shared: bool) -> None:
+    """Abstractions of Leduc, asked deal by deal, give what a table of all cells gives."""
+
     # The first round has a bucket for each rank, so its rows are cells.
-    seen = errai.abstraction_from_function(
-        "leduc", lambda hand, board, r: int(hand[0] == board[0]) if board else "JQK".index(hand[0])
-    )
-    tree, pair = PublicTree.of(LEDUC), (seen, seen)
+    def paired(hand: str, board: str, r: int) -> int:
+        return int(hand[0] == board[0]) if board else "JQK".index(hand[0])
+
+    def compared(hand: str, board: str, r: int) -> int:
+        ranks = "JQK"
+        return int(ranks.index(hand[0]) >= ranks.index(board[0])) if board else ranks.index(hand[0])
+
+    of_first = errai.abstraction_from_function("leduc", paired)
+    of_second = of_first if is_shared else errai.abstraction_from_function("leduc", compared)
+    tree, pair = PublicTree.of(LEDUC), (of_first, of_second)
     by_bucket = bucket_layout(tree.walk, Deals(LEDUC), pair)
     assert by_bucket.bucketed.tolist() == [[False, True]] * 2
-    asked, found = BucketDeals(LEDUC, by_bucket, pair), CellDeals(tree.abstracted_by(seen))
+    asked, found = BucketDeals(LEDUC, by_bucket, pair), CellDeals(tree.abstracted_by(pair))
     first, second = asked.batch(60), found.batch(60)
     asked.fill(first, 9, 2, 2)
     found.fill(second, 9, 2, 2)

@@ -68,7 +68,7 @@ def exponents(text: str) -> tuple[float, float, float]:
 
 
 def named_options(texts: list[str] | None) -> dict[str, Any] | None:
-    """Read options such as `deals=64` or `boards=own`; values are written as in TOML, a word without quotes."""
+    """Read options such as `deals=64` or `boards=own`: values as in TOML, but words without quotes."""
     if not texts:
         return None
     found: dict[str, Any] = {}

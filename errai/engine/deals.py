@@ -263,6 +263,9 @@ class CellDeals(_CardDeals):
         )
 
 
+_NO_BUCKETS = np.zeros(0, dtype=np.int64)
+
+
 class BucketDeals(_CardDeals):
     """Deals of a game whose cells do not fit into memory; its tables have buckets."""
 
@@ -290,28 +293,49 @@ class BucketDeals(_CardDeals):
     def place(self, cards: npt.NDArray[np.uint8], batch: DealBatch) -> None:
         """Ask for the buckets of given deals and compare hands; arguments as for `CellDeals.place`."""
         rules, layout = self.rules, self._layout
-        hole = rules.num_hole_cards
-        strengths = []
-        for q in (0, 1):
-            own = np.ascontiguousarray(
-                np.concatenate([cards[:, q * hole : (q + 1) * hole], cards[:, 2 * hole :]], axis=1)
-            )
-            abstraction = self._abstractions[q]
-            for r in range(rules.num_rounds):
+        hole, board = rules.num_hole_cards, cards[:, 2 * rules.num_hole_cards :]
+        own = np.stack(
+            [np.concatenate([cards[:, q * hole : (q + 1) * hole], board], axis=1) for q in (0, 1)], axis=1
+        )
+        for r in range(rules.num_rounds):
+            buckets = self._buckets(own[:, :, : hole + rules.num_board_cards_by(r)], r)
+            for q in (0, 1):
                 rows = batch.by_round()[:, q, r]
                 begin, stride = layout.begin[q, r], layout.stride[q, r]
                 if layout.bucketed[q, r]:
-                    assert abstraction is not None
-                    seen = np.ascontiguousarray(own[:, : hole + rules.num_board_cards_by(r)])
-                    bucket = abstraction.buckets(seen, r, q).astype(np.int64)
-                    rows[:, kernels.FIRST] = begin + bucket * stride
+                    rows[:, kernels.FIRST] = begin + buckets[q] * stride
                     rows[:, kernels.STRIDE] = 1
                 else:
-                    rows[:, kernels.FIRST] = begin + self._cell_of[own[:, 0], own[:, hole - 1]]
+                    rows[:, kernels.FIRST] = begin + self._cell_of[own[:, q, 0], own[:, q, hole - 1]]
                     rows[:, kernels.STRIDE] = stride
-            rank = evaluate if rules.showdown is Showdown.POKER else evaluate_three_card
-            strengths.append(rank(own))
+        rank = evaluate if rules.showdown is Showdown.POKER else evaluate_three_card
+        strengths = [rank(np.ascontiguousarray(own[:, q])) for q in (0, 1)]
         batch.outcomes[:] = kernels.TIE - np.sign(strengths[0] - strengths[1])
+
+    def _buckets(self, seen: npt.NDArray[np.uint8], r: int) -> tuple[npt.NDArray[np.int64], ...]:
+        """Return [position] the bucket of each deal in a round, where it has any.
+
+        Args:
+            seen: uint8[N, 2, hole + board] what each position sees.
+            r: the round.
+        """
+        first, second = self._abstractions
+        is_bucketed = self._layout.bucketed[:, r]
+        if is_bucketed.all() and first is second and first is not None and first.num_players_described == 1:
+            num_deals, _, num_cards = seen.shape
+            # Both hands of a deal are neighbours: what compares hands ranks those of a board once for both.
+            both = first.buckets(np.ascontiguousarray(seen.reshape(-1, num_cards)), r)
+            found = both.astype(np.int64).reshape(num_deals, 2)
+            return found[:, 0], found[:, 1]
+        buckets = []
+        for q, abstraction in enumerate(self._abstractions):
+            if is_bucketed[q]:
+                assert abstraction is not None
+                of_deals = abstraction.buckets(np.ascontiguousarray(seen[:, q]), r, q)
+                buckets.append(of_deals.astype(np.int64))
+            else:
+                buckets.append(_NO_BUCKETS)
+        return tuple(buckets)
 
 
 class DiceDeals:

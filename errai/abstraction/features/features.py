@@ -61,6 +61,9 @@ COUNTS = "counts"
 ALWAYS = (DEALS, STRENGTH, SQUARED)
 """What every recipe gets: small, and what `errai abstract show` tells of a hand."""
 
+MANY_DEALS = 256
+"""So many deals are looked up rather than compared: fewer are not worth opening a file for."""
+
 HOW_TO_BUILD_ANEW = "'errai cache --clear features' removes the features, so that they are built anew"
 
 Array = npt.NDArray[Any]
@@ -476,10 +479,15 @@ class BoardSweep:
     ) -> npt.NDArray[np.int64]:
         """Return the h2 of each deal of the last round: int64[N].
 
+        Many deals are looked up where the cache has the strengths of the last round; else hands are compared.
+
         Args:
             cards: uint8[N, hole + board]; deals of one board should be neighbours.
             hand_number: int64[53, 53] as `by_boards.hand_numbers` gives it.
         """
+        if len(cards) >= MANY_DEALS and self._strengths is not None:
+            last_round = self._classes.num_rounds - 1
+            return self._strengths[self._classes.index(cards, last_round)].astype(np.int64)
         h2 = np.empty(len(cards), dtype=np.int64)
         num_hole = self.hands.shape[1]
         if self._classes.is_three_card or num_hole == 1:
@@ -492,6 +500,13 @@ class BoardSweep:
             cards, evaluator_tables(), self._keys, self._masks, hand_number, strengths, h2
         )
         return h2
+
+    @cached_property
+    def _strengths(self) -> Array | None:
+        """uint[classes] the h2 of every hand of the last round; None where the cache does not have them."""
+        plan = FeaturePlan.of(self._classes.rules)
+        feature = f"{STRENGTH}-{plan.last_round}"
+        return map_planned(plan, plan.all_arrays[feature]) if plan.has(feature) else None
 
     def features(self, board: npt.NDArray[np.uint8]) -> BoardFeatures:
         """Return the features of all hands on one board."""
