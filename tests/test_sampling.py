@@ -236,11 +236,10 @@ def test_mean_gains_are_those_of_the_whole_walk(
                 add(played, average, chance / len(deals))
                 chances += chance / len(deals)
         assert chances == pytest.approx(1, abs=1e-12)
-        averaged = player if name == "cs" else 1 - player
         regrets, _ = whole_gains(solver, player)
-        _, averages = whole_gains(solver, averaged)
+        _, averages = whole_gains(solver, 1 - player)
         verify_means(seen, player, regrets, gained, with_opponent=True)
-        verify_means(seen, averaged, averages, played, with_opponent=False)
+        verify_means(seen, 1 - player, averages, played, with_opponent=False)
 
 
 def whole_gains(solver: SampledSolver, player: int) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:

@@ -1,18 +1,20 @@
 """The kernel that walks the betting of one deal: the scalar walk.
 
-One loop with a stack of frames. On the way down go two numbers: the *reach* of the walked player by its own
-choices, and a *weight*, which is everything else that a gain must be multiplied by. On the way back comes
-one, the expected value of what is below for the walked player. The variants differ in what a player does at
-its decisions:
+One loop with a stack of frames. On the way down goes a *weight*, which a gain must be multiplied by: how
+likely the opponent gets there by its own choices, where these are not sampled. On the way back comes the
+expected value of what is below for the walked player. The variants differ in what a player does at its
+decisions:
 
-- it enumerates its actions: the value is the mean of theirs by what is played. The opponent's choices
-  multiply the weight (chance sampling), the walked player's own its reach;
+- it enumerates its actions: the value is the mean of theirs by what is played, and the opponent's choices
+  multiply the weight (both players in chance sampling, the walked player in external sampling);
 - it samples one action as it is played: the value is that action's, and nothing is multiplied (the opponent
   in external and outcome sampling);
 - it samples one action with some exploration: the value and the weight are divided by its chance
   (the walked player in outcome sampling).
 
-A decision of the walked player gains `weight * (value of the action - value of the decision)`.
+A decision of the walked player gains `weight * (value of the action - value of the decision)`, one of the
+opponent adds `weight` times what it plays there to its average. So where the opponent never gets, nothing is
+gained, and nothing is walked.
 """
 
 import numpy as np
@@ -39,12 +41,12 @@ FRAME_CHILD, FRAME_ACTIONS, FRAME_ACTION, FRAME_PLACE, FRAME_STRIDE, FRAME_OWN =
 
 FRAME_WIDTH = 8
 
-WEIGHT, REACH, OFTEN, VALUE, ACTION_CHANCE = range(5)
+WEIGHT, OFTEN, VALUE, ACTION_CHANCE = range(4)
 """Columns of the stack's floats; then come, for each action, how likely it is, its value, and, where low
 regrets are pruned, how often what is gained there counts: 0 where it is left out. OFTEN is how often it
 counts where it is not."""
 
-NUM_FLOATS = 5
+NUM_FLOATS = 4
 
 
 @kernel()
@@ -164,7 +166,7 @@ def walk_deals(
                 often = 1.0 / (1.0 - prune_probability)
             counter += one
         depth, node = U(0), U(0)
-        weight, reach, value = 1.0, 1.0, 0.0
+        weight, value = 1.0, 0.0
         is_walked = False
         while not is_walked:
             # Down to a leaf.
@@ -178,7 +180,7 @@ def walk_deals(
                     outcome = U(outcomes[outcome_begin + U(nodes[at + U(CHILD)])])
                     value = payoffs[payoff_begin + U(nodes[at + U(SLOT)]) + outcome]
                     break
-                if weight == 0.0 and reach == 0.0:
+                if weight == 0.0:
                     value = 0.0  # nothing below is gained, averaged, or counted in a value above
                     break
                 visits += 1
@@ -227,7 +229,7 @@ def walk_deals(
                     factor = 1.0 / (total if has_positive else np.float64(num_actions))
                     for a in range(num_actions):
                         floats[played + a] = floats[played + a] * factor if has_positive else factor
-                if not is_own and not is_chance:
+                if not is_own:
                     counts = weight * average_weight
                     if is_short and not gathers:
                         x, y, z = floats[played], floats[played + one], floats[played + two]
@@ -252,6 +254,7 @@ def walk_deals(
                                 average_0[k] += number(gain)
                             else:
                                 average_1[k] += number(gain)
+                if not is_own and not is_chance:
                     drawn = draw_unit(key, counter)
                     counter += one
                     a = U(0)
@@ -271,7 +274,6 @@ def walk_deals(
                     continue
                 frame = depth * frame_width
                 floats[here + U(WEIGHT)] = weight
-                floats[here + U(REACH)] = reach
                 floats[here + U(OFTEN)] = often
                 floats[here + U(VALUE)] = 0.0
                 frames[frame + U(FRAME_CHILD)] = np.int64(child)
@@ -307,7 +309,6 @@ def walk_deals(
                             a += one  # some regret is positive
                         weight *= floats[counted + a]
                         often = often if floats[counted + a] == 1.0 else 1.0
-                    reach *= floats[played + a]
                 else:
                     weight *= floats[played + a]
                 frames[frame + U(FRAME_ACTION)] = np.int64(a)
@@ -348,22 +349,20 @@ def walk_deals(
                     if goes_down:
                         floats[here + U(VALUE)] = mean
                         frames[frame + U(FRAME_ACTION)] = np.int64(a)
-                        weight, reach = floats[here + U(WEIGHT)], floats[here + U(REACH)]
+                        weight = floats[here + U(WEIGHT)]
                         often = floats[here + U(OFTEN)]
-                        if is_own:
-                            reach *= floats[played + a]
-                            if prunes:
-                                weight *= floats[counted + a]
-                                often = often if floats[counted + a] == 1.0 else 1.0
-                        else:
+                        if not is_own:
                             weight *= floats[played + a]
+                        elif prunes:
+                            weight *= floats[counted + a]
+                            often = often if floats[counted + a] == 1.0 else 1.0
                         continue
                     value = mean
                 depth -= one
                 if not is_own:
                     continue
                 place, stride = U(frames[frame + U(FRAME_PLACE)]), U(frames[frame + U(FRAME_STRIDE)])
-                if gathers and length + 2 * np.int64(num_actions) > len(slots):
+                if gathers and length + np.int64(num_actions) > len(slots):
                     position[0], position[1] = whole_deals, whole_length
                     return visits
                 counts = floats[here + U(WEIGHT)] * regret_weight
@@ -400,24 +399,12 @@ def walk_deals(
                         else:
                             new = regret_1[k] + number(gain)
                             regret_1[k] = floor if new < floor else new
-                counts = floats[here + U(REACH)] * average_weight
-                if is_chance and counts != 0.0:
-                    for b in range(num_actions):
-                        gain, k = counts * floats[played + b], place + b * stride
-                        if gathers:
-                            slots[U(length)], gains[U(length)] = ~np.int64(k), gain
-                            length += 1
-                        elif player == 0:
-                            average_0[k] += number(gain)
-                        else:
-                            average_1[k] += number(gain)
             is_walked = not goes_down
         whole_deals, whole_length = deal + 1, length
         lane += 1
         if lane == num_deals:
             if applies:
-                averaged = player if is_chance else 1 - player
-                add_journal(slots, gains, length, regret[player], average[averaged])
+                add_journal(slots, gains, length, regret[player], average[1 - player])
                 raise_to_floor(slots, length, settings.regret_floor, regret[player])
                 length, whole_length = 0, 0
             lane = 0

@@ -238,8 +238,8 @@ class DealWalk:
 
     def add(self, player: int, regrets: tuple[Floats, Floats], averages: tuple[Floats, Floats]) -> None:
         """Add what `gather` has gathered for a player."""
-        averaged = player if self.settings.sampling == CHANCE_SAMPLING else 1 - player
-        kernels.add_journal(self._slots, self._gains, self._length, regrets[player], averages[averaged])
+        length = self._length
+        kernels.add_journal(self._slots, self._gains, length, regrets[player], averages[1 - player])
 
     def raise_to_floor(self, player: int, regrets: tuple[Floats, Floats]) -> None:
         """Raise the regrets that were gathered for to the floor; it comes after the last `add`."""

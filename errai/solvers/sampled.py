@@ -3,9 +3,10 @@
 An iteration deals once (or `deals` times) for each player in turn and walks the betting of that deal
 (`errai.engine.deal_walk`), so it touches a few slots of a table of any size.
 
-- Chance sampling (`cs`): both players' actions are enumerated. The walked player's regrets gain by what the
-  opponent's reach counts, and its average by its own reach. Zinkevich et al. 2007; Johanson's thesis 2016,
-  section 3.3, algorithm 1.
+- Chance sampling (`cs`): both players' actions are enumerated. The walked player's regrets and the opponent's
+  average gain by the opponent's reach. Zinkevich et al. 2007; Johanson's thesis 2016, section 3.3,
+  algorithm 1. Deviation: there each player's average gains in its own walk, by its own reach. The means are
+  the same, but here nothing is left to do where the opponent does not get: half of the walk.
 - External sampling (`external`): the opponent's actions are sampled as it plays them. Its average gains what
   it plays wherever it is met, which happens as often as it gets there. Lanctot et al. 2009.
 - Outcome sampling (`outcome`): the walked player's actions are sampled, too, any of them alike with

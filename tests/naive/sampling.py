@@ -139,7 +139,7 @@ class NaiveSampler:
         if self.prune_below > float("-inf"):
             p = self.prune_probability
             self._explores = choose([p, 1 - p]) == 1
-        self._value(BettingState.start(self.rules), 1.0, 1.0, False)
+        self._value(BettingState.start(self.rules), 1.0, False)
         return self._gained, self._played
 
     def iterate(self, seed: int, iteration: int, deals: int, weights: tuple[float, float]) -> None:
@@ -156,12 +156,11 @@ class NaiveSampler:
                 for infoset in gained:
                     self.regrets[infoset] = [max(x, self.floor) for x in self.regrets[infoset]]
 
-    def _value(self, state: BettingState, reach: float, weight: float, is_below_low: bool) -> float:
+    def _value(self, state: BettingState, weight: float, is_below_low: bool) -> float:
         """Return what the rest is worth.
 
         Args:
             state: where the hand stands.
-            reach: by own choices.
             weight: what gains count.
             is_below_low: whether a walk that explores alone gets here, which the weight minds already.
         """
@@ -175,29 +174,26 @@ class NaiveSampler:
         total = sum(max(x, 0.0) for x in regrets)
         sigma = [max(x, 0.0) / total if total > 0 else 1 / len(actions) for x in regrets]
 
-        def below(a: int, own: float, other: float, is_low: bool = False) -> float:
-            return self._value(state.act(actions[a]), own, other, is_below_low or is_low)
+        def below(a: int, counts: float, is_low: bool = False) -> float:
+            return self._value(state.act(actions[a]), counts, is_below_low or is_low)
 
-        if actor != player and self.sampling == "chance":
-            return sum(p * below(a, reach, weight * p) for a, p in enumerate(sigma))
         if actor != player:
             add(self._played, {infoset: sigma}, weight)
-            return below(self._choose(sigma), reach, weight)
-        if self.sampling == "chance":
-            add(self._played, {infoset: sigma}, reach)
+            if self.sampling == "chance":
+                return sum(p * below(a, weight * p) for a, p in enumerate(sigma))
+            return below(self._choose(sigma), weight)
         if self.sampling == "outcome":
             chances = [self.exploration / len(actions) + (1 - self.exploration) * p for p in sigma]
             taken = self._choose(chances)
             values = [0.0] * len(actions)
-            values[taken] = below(taken, reach, weight / chances[taken]) / chances[taken]
+            values[taken] = below(taken, weight / chances[taken]) / chances[taken]
             counts = [1.0] * len(actions)
         else:
             low = [total > 0 and x < self.prune_below for x in regrets]
             often = 1.0 if is_below_low else 1 / (1 - self.prune_probability)
             counts = [(often if self._explores else 0.0) if is_low else 1.0 for is_low in low]
             values = [
-                below(a, reach * sigma[a], weight * count, low[a]) if count > 0 else 0.0
-                for a, count in enumerate(counts)
+                below(a, weight * count, low[a]) if count > 0 else 0.0 for a, count in enumerate(counts)
             ]
         value = sum(p * x for p, x in zip(sigma, values, strict=True))
         gained = [weight * count * (x - value) for count, x in zip(counts, values, strict=True)]
