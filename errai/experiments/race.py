@@ -11,6 +11,7 @@ import numpy as np
 from errai.experiments.figure import Curves, Size, Tell
 from errai.experiments.kept import NOTHING_KEPT, Kept
 from errai.solvers.table_solver import TableSolver
+from errai.solvers.update_rules import PathRule, UpdateRule, find_rule
 
 POINTS_A_DOUBLING = 2
 FIRST_POINT = 0.25
@@ -20,6 +21,12 @@ Measure = Callable[[TableSolver], float | Sequence[float]]
 """Of what the curves are; further numbers stand beside them."""
 MakeSolver = Callable[[int], TableSolver]
 """Seed to a fresh solver on one thread."""
+
+
+def published_rule(algorithm: str) -> UpdateRule:
+    """Return the rule of an algorithm as its paper has it: each player's walk samples boards of its own."""
+    rule = find_rule(algorithm)
+    return rule.with_options(boards="own") if isinstance(rule, PathRule) else rule
 
 
 def exploitability_of_average(solver: TableSolver) -> float:

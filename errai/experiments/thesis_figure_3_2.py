@@ -8,11 +8,10 @@ from functools import partial
 from errai.engine.public_tree import PublicTree
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
 from errai.experiments.kept import NOTHING_KEPT, Kept
-from errai.experiments.race import race
+from errai.experiments.race import published_rule, race
 from errai.games.catalogue import load_card_game
 from errai.solvers.make import make_solver
 from errai.solvers.table_solver import TableSolver
-from errai.solvers.update_rules import find_rule
 
 GAMES = ("holdem-2-1", "holdem-2-4")
 ALGORITHMS = ("cs", "opcs", "spcs", "pcs")
@@ -24,7 +23,8 @@ def curve(game: str, algorithm: str) -> str:
 
 
 def _solver(game: str, algorithm: str, seed: int) -> TableSolver:
-    return make_solver(PublicTree.of(load_card_game(game)), find_rule(algorithm), num_threads=1, seed=seed)
+    tree = PublicTree.of(load_card_game(game))
+    return make_solver(tree, published_rule(algorithm), num_threads=1, seed=seed)
 
 
 def draw(size: Size, seed: int, tell: Tell, kept: Kept = NOTHING_KEPT) -> Curves:

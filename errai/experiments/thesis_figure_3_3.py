@@ -28,7 +28,7 @@ from errai.engine.public_tree import PublicTree
 from errai.errors import UsageError
 from errai.experiments.figure import PAPER, QUICK, SECONDS, Curves, Figure, Size, Tell
 from errai.experiments.kept import NOTHING_KEPT, Kept
-from errai.experiments.race import race, seconds_to_measure
+from errai.experiments.race import published_rule, race, seconds_to_measure
 from errai.games.catalogue import load_card_game
 from errai.response.bucket_pairs import count_pairs
 from errai.response.bucket_response import BucketResponse
@@ -36,7 +36,7 @@ from errai.response.results import SampledAbstractExploitability
 from errai.solvers.public_sampling import PublicSampledSolver
 from errai.solvers.sampled import SampledSolver
 from errai.solvers.table_solver import TableSolver
-from errai.solvers.update_rules import PathRule, SampledRule, find_rule
+from errai.solvers.update_rules import PathRule, SampledRule
 from errai.strategy.bucketed import BucketStrategy, SavedAbstraction
 from errai.tree.betting_tree import DECISION
 
@@ -149,7 +149,7 @@ def _abstraction(tree: PublicTree, buckets: str, tell: Tell) -> SavedAbstraction
 
 
 def _solver(tree: PublicTree, saved: SavedAbstraction, algorithm: str, seed: int) -> TableSolver:
-    rule = find_rule(algorithm)
+    rule = published_rule(algorithm)
     if isinstance(rule, PathRule):
         return PublicSampledSolver.of_deals(tree, rule, saved, num_threads=1, seed=seed)
     assert isinstance(rule, SampledRule)
