@@ -1,23 +1,25 @@
-"""Two orders of the rows of bucketed tables, measured against each other.
+"""Orders of the slots of bucketed tables, measured against each other.
 
     python benchmarks/bench_bucket_layout.py
 
-Apart: `[slot][bucket]`, an action of all buckets together. Together: `[decision][bucket][action]`, the
-actions of one information set together, as tables are. The betting is that of limit hold'em, with 169
-buckets before the flop and 5,000 in each later round, drawn at random, or in runs of neighbours. Compared are
+By slot: `[slot][bucket]`. By decision: `[decision][bucket][action]`. By bucket: `[bucket][slot]`, as tables
+are. The betting is that of limit hold'em, with 169 buckets before the flop and 5,000 in each later round,
+drawn at random, or in runs of neighbours. Compared are
 
 - the vector walk: all blocks of a round are gathered for the hands of one board, and gathered and scattered
   when a player learns;
-- the scalar walk: the 2 or 3 actions of one random bucket at one random decision are read, matched and
-  written back; either the next address waits for what was read ("one by one"), or it is known ("ahead").
+- the scalar walk, in which a deal has one bucket in a round: the decisions below one random entry of the
+  round are visited for one random bucket; the 2 or 3 actions of each are read, matched and written back.
+  Either the next address waits for what was read ("one by one"), or it is known ("ahead").
 
-Times are ratios within one run, the two orders in turn, the fastest of several; tables are float32, and those
-of a river are larger than the caches. On a busy machine the ratios of times wander by a tenth or more; the
-cache lines of 64 bytes that each order touches are counted beside them, and do not depend on the machine.
+Times are ratios within one run, to those of the order by slot, the orders in turn, the fastest of several;
+tables are float32, and those of a river are larger than the caches. On a busy machine the ratios of times
+wander by a tenth or more; the cache lines of 64 bytes that each order touches are counted beside them, and
+do not depend on the machine.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -37,94 +39,87 @@ BLOCK_ENTRIES = 4
 """As many entries as the walk takes at once with float32 vectors of 1,081 hands."""
 
 REPEATS = 15
-NUM_TOUCHES = 300_000
+NUM_VISITS = 40_000
 LINE = 16
 """Slots of a cache line."""
+
+ORDERS = ("by slot", "by decision", "by bucket")
+FIRST, NUM_ACTIONS, NEXT_BUCKET, NEXT_ACTION = range(4)
+"""Columns of a decision's places."""
 
 U = np.uint64
 
 
 @kernel()
-def gather_apart(  # type: ignore[no-untyped-def]  # a kernel
+def gather(  # type: ignore[no-untyped-def]  # a kernel
     bucket,  # IN   int32[cells]
-    num_slots,  # IN   int64
-    begin,  # IN   int64
-    rows,  # IN   int64
+    places,  # IN   int64[D, 4]  of a block's decisions
     source,  # IN   float32[...]  table
     width,  # IN   int64
     target,  # OUT  float32[slots, width]  flat
 ):
-    """Spread the rows of buckets over the cells, where the actions of a bucket are apart."""
-    for s in range(num_slots):
-        k, t = U(begin + s * rows), U(s * width)
-        for c in range(U(len(bucket))):
-            target[t + c] = source[k + U(bucket[c])]
-
-
-@kernel()
-def scatter_apart(  # type: ignore[no-untyped-def]  # a kernel
-    bucket,  # IN   int32[cells]
-    weights,  # IN   float32[cells]
-    num_slots,  # IN   int64
-    begin,  # IN   int64
-    rows,  # IN   int64
-    width,  # IN   int64
-    source,  # IN   float32[slots, width]  flat
-    target,  # INOUT float32[...]  table
-):
-    """Add what cells have learnt to their buckets, where the actions of a bucket are apart."""
-    for c in range(U(len(bucket))):
-        k, t = U(begin) + U(bucket[c]), U(c)
-        for _ in range(num_slots):
-            target[k] += weights[c] * source[t]
-            k += U(rows)
+    """Spread the rows of buckets over the cells, decision by decision."""
+    t = U(0)
+    for d in range(U(len(places))):
+        first, next_bucket, next_action = (
+            U(places[d, FIRST]),
+            U(places[d, NEXT_BUCKET]),
+            U(places[d, NEXT_ACTION]),
+        )
+        for a in range(U(places[d, NUM_ACTIONS])):
+            k = first + a * next_action
+            for c in range(U(len(bucket))):
+                target[t + c] = source[k + U(bucket[c]) * next_bucket]
             t += U(width)
 
 
 @kernel()
-def touch_apart(  # type: ignore[no-untyped-def]  # a kernel
-    waits,  # IN   bool  whether the next address must wait for what is read here
-    decisions,  # IN   int64[D, 2]
-    which,  # IN   int32[touches]  decision
-    row,  # IN   int32[touches]  bucket
-    rows,  # IN   int64
-    table,  # INOUT float32[...]
+def scatter(  # type: ignore[no-untyped-def]  # a kernel
+    bucket,  # IN   int32[cells]
+    places,  # IN   int64[D, 4]  of a block's decisions
+    weights,  # IN   float32[cells]
+    width,  # IN   int64
+    source,  # IN   float32[slots, width]  flat
+    target,  # INOUT float32[...]  table
 ):
-    """Match the regrets of random information sets, one after the other, and add to them."""
-    later = U(0)
-    for i in range(len(which)):
-        first, actions = decisions[which[i], 0], U(decisions[which[i], 1])
-        k = U(first * rows) + U(row[i]) + later
-        total = np.float32(0)
-        for a in range(actions):
-            total += max(table[k + a * U(rows)], np.float32(0))
-        if waits:
-            later = U(total < np.float32(0))  # never so, but the next address must wait to know
-        for a in range(actions):
-            table[k + a * U(rows)] += total * np.float32(1e-3)
+    """Add what cells have learnt to their buckets, decision by decision."""
+    t = U(0)
+    for d in range(U(len(places))):
+        first, next_bucket, next_action = (
+            U(places[d, FIRST]),
+            U(places[d, NEXT_BUCKET]),
+            U(places[d, NEXT_ACTION]),
+        )
+        num_actions = U(places[d, NUM_ACTIONS])
+        for c in range(U(len(bucket))):
+            k = first + U(bucket[c]) * next_bucket
+            for a in range(num_actions):
+                target[k + a * next_action] += weights[c] * source[t + a * U(width) + c]
+        t += num_actions * U(width)
 
 
 @kernel()
-def touch_together(  # type: ignore[no-untyped-def]  # a kernel
+def visit(  # type: ignore[no-untyped-def]  # a kernel
     waits,  # IN   bool  whether the next address must wait for what is read here
-    decisions,  # IN   int64[D, 2]
-    which,  # IN   int32[touches]
-    row,  # IN   int32[touches]
-    rows,  # IN   int64
+    places,  # IN   int64[D, 4]
+    entry_decision,  # IN   int64[E + 1]  the first decision of each entry
+    entry,  # IN   int32[visits]
+    bucket,  # IN   int32[visits]
     table,  # INOUT float32[...]
 ):
-    """Do the same where the actions of a bucket are together."""
+    """Match the regrets of the decisions below an entry, for one bucket, and add to them."""
     later = U(0)
-    for i in range(len(which)):
-        first, actions = decisions[which[i], 0], U(decisions[which[i], 1])
-        k = U(first * rows) + actions * U(row[i]) + later
-        total = np.float32(0)
-        for a in range(actions):
-            total += max(table[k + a], np.float32(0))
-        if waits:
-            later = U(total < np.float32(0))
-        for a in range(actions):
-            table[k + a] += total * np.float32(1e-3)
+    for i in range(len(entry)):
+        for d in range(entry_decision[entry[i]], entry_decision[entry[i] + 1]):
+            k = U(places[d, FIRST]) + U(bucket[i]) * U(places[d, NEXT_BUCKET]) + later
+            actions, next_action = U(places[d, NUM_ACTIONS]), U(places[d, NEXT_ACTION])
+            total = np.float32(0)
+            for a in range(actions):
+                total += max(table[k + a * next_action], np.float32(0))
+            if waits:
+                later = U(total < np.float32(0))  # never so, but the next address must wait to know
+            for a in range(actions):
+                table[k + a * next_action] += total * np.float32(1e-3)
 
 
 class Round(NamedTuple):
@@ -132,19 +127,38 @@ class Round(NamedTuple):
 
     Attributes:
         decisions: int64[D, 2] first slot and number of actions.
-        plan: int32[D, 7] the decisions of both players in all rounds, as in `WalkPlan`.
-        blocks: [block] first decision of `plan`, last decision, first slot, slots.
+        entry_decision: int64[E + 1] the first decision of each entry with any, and the end.
+        blocks: first decision and first slot of each block, and the ends.
         rows: buckets.
         num_cells: hands at a board.
         num_slots: of the round.
     """
 
     decisions: npt.NDArray[np.int64]
-    plan: npt.NDArray[np.int32]
-    blocks: list[tuple[int, int, int, int]]
+    entry_decision: npt.NDArray[np.int64]
+    blocks: list[tuple[int, int]]
     rows: int
     num_cells: int
     num_slots: int
+
+    def places(self, order: str) -> npt.NDArray[np.int64]:
+        """Return where each decision's slots are: int64[D, 4]."""
+        slot, actions = self.decisions.T
+        rows, ones = np.full_like(slot, self.rows), np.ones_like(slot)
+        columns = {
+            "by slot": (slot * rows, actions, ones, rows),
+            "by decision": (slot * rows, actions, actions, ones),
+            "by bucket": (slot, actions, ones * self.num_slots, ones),
+        }[order]
+        return np.ascontiguousarray(np.stack(columns, axis=1))
+
+    def in_order(self, by_slot: npt.NDArray[np.float32], order: str) -> npt.NDArray[np.float32]:
+        """Return a table float32[slot, bucket] in another order, flat."""
+        if order == "by slot":
+            return by_slot.ravel().copy()
+        if order == "by bucket":
+            return by_slot.T.ravel()
+        return np.concatenate([by_slot[first : first + n].T.ravel() for first, n in self.decisions.tolist()])
 
 
 def betting_rounds() -> list[Round]:
@@ -156,31 +170,20 @@ def betting_rounds() -> list[Round]:
     rounds = []
     for r in range(4):
         first, last = plan.round_entry[r : r + 2].tolist()
-        edges = plan.entries[[*range(first, last, BLOCK_ENTRIES), last]]
-        slots = edges[:, 5] - plan.entries[first, 5]
-        blocks = list(
-            zip(
-                edges[:-1, 1].tolist(),
-                edges[1:, 1].tolist(),
-                slots[:-1].tolist(),
-                np.diff(slots).tolist(),
-                strict=True,
-            )
-        )
-        own = plan.decisions[edges[0, 1] : edges[-1, 1]].astype(np.int64)
-        own = own[own[:, 0] == 0][:, [4, 1]]
+        of_round = plan.decisions[plan.entries[first, 1] : plan.entries[last, 1]].astype(np.int64)
+        is_own = of_round[:, 0] == 0
+        before = np.concatenate([[0], np.cumsum(is_own)])
+        of_entry = before[plan.entries[first : last + 1, 1] - plan.entries[first, 1]]
+        own = of_round[is_own][:, [4, 1]]
         num_slots = int(walk.num_slots[0, r])
-        rounds.append(Round(own, plan.decisions, blocks, NUM_BUCKETS[r], NUM_HANDS[r], num_slots))
+        edges = [*range(0, last - first, BLOCK_ENTRIES), last - first]
+        slot_of = [*own[:, 0].tolist(), num_slots]
+        blocks = [(int(of_entry[edge]), slot_of[of_entry[edge]]) for edge in edges]
+        rounds.append(Round(own, np.unique(of_entry), blocks, NUM_BUCKETS[r], NUM_HANDS[r], num_slots))
     return rounds
 
 
-def reordered(table: npt.NDArray[np.float32], part: Round) -> npt.NDArray[np.float32]:
-    """Return a table of `[slot][bucket]` as one of `[decision][bucket][action]`."""
-    by_slot = table.reshape(part.num_slots, part.rows)
-    return np.concatenate([by_slot[first : first + n].T.ravel() for first, n in part.decisions.tolist()])
-
-
-def fastest(*calls: Callable[[], None]) -> list[float]:
+def fastest(calls: Sequence[Callable[[], None]]) -> list[float]:
     """Return the fewest seconds of each call, all of them in turn."""
     best = [float("inf")] * len(calls)
     for _ in range(REPEATS):
@@ -192,100 +195,125 @@ def fastest(*calls: Callable[[], None]) -> list[float]:
 
 
 def compare_vectors(
-    part: Round, bucket: npt.NDArray[np.int32], table: npt.NDArray[np.float32]
-) -> list[float]:
-    """Return seconds to gather apart and together, and to gather and scatter apart and together."""
+    part: Round, bucket: npt.NDArray[np.int32], by_slot: npt.NDArray[np.float32]
+) -> tuple[list[float], list[float]]:
+    """Return seconds to gather in each order, and to gather and scatter."""
     width = -(-part.num_cells // 64) * 64
-    most = max(slots for _, _, _, slots in part.blocks)
+    blocks = [(a, b, s, t - s) for (a, s), (b, t) in zip(part.blocks[:-1], part.blocks[1:], strict=True)]
+    most = max(slots for *_, slots in blocks)
     weights = np.linspace(0.5, 1.5, part.num_cells, dtype=np.float32)
-    spread = [np.zeros(most * width, dtype=np.float32) for _ in range(2)]
-    tables = [table.copy(), reordered(table, part)]
-    rows, cells = part.rows, (bucket, U(0), U(part.num_cells))
+    spread = {order: np.zeros(most * width, dtype=np.float32) for order in ORDERS}
+    tables = {order: part.in_order(by_slot, order) for order in ORDERS}
+    places = {order: part.places(order) for order in ORDERS}
 
-    def apart(learn: bool) -> None:
-        for _, _, slot, num_slots in part.blocks:
-            gather_apart(bucket, num_slots, slot * rows, rows, tables[0], width, spread[0])
+    def by_places(order: str, learn: bool) -> None:
+        for first, last, _, _ in blocks:
+            here = places[order][first:last]
+            gather(bucket, here, tables[order], width, spread[order])
             for _ in range(2 * learn):
-                scatter_apart(bucket, weights, num_slots, slot * rows, rows, width, spread[0], tables[0])
+                scatter(bucket, here, weights, width, spread[order], tables[order])
 
-    def together(learn: bool) -> None:
-        for first, last, slot, _ in part.blocks:
-            block = (part.plan, first, last, 0, slot, *cells)
-            gather_rows(*block, slot * rows, rows, tables[1], width, spread[1])
+    def as_the_engine_does(learn: bool) -> None:
+        cells, table, target = (bucket, U(0), U(part.num_cells)), tables["by bucket"], spread["by bucket"]
+        for _, _, slot, num_slots in blocks:
+            gather_rows(*cells, slot, part.num_slots, num_slots, table, width, target)
             for _ in range(2 * learn):
-                scatter_rows(*block, weights, U(0), slot * rows, rows, width, spread[1], tables[1])
+                scatter_rows(*cells, weights, U(0), slot, part.num_slots, num_slots, width, target, table)
 
-    apart(False)
-    together(False)
-    assert np.array_equal(spread[0], spread[1]), "both orders gather the same numbers"
-    apart(True)
-    together(True)
-    assert np.allclose(reordered(tables[0], part), tables[1], rtol=1e-4), "both orders learn the same"
-    return fastest(lambda: apart(False), lambda: together(False), lambda: apart(True), lambda: together(True))
-
-
-def compare_touches(part: Round, rng: np.random.Generator, table: npt.NDArray[np.float32]) -> list[float]:
-    """Return seconds for touches of random information sets, apart and together, one by one and ahead."""
-    which = rng.integers(0, len(part.decisions), NUM_TOUCHES).astype(np.int32)
-    row = rng.integers(0, part.rows, NUM_TOUCHES).astype(np.int32)
-    tables = [table.copy(), reordered(table, part)]
-    kernels: list[Callable[..., None]] = [touch_apart, touch_together]
-    calls = [
-        partial(touch, waits, part.decisions, which, row, part.rows, own)
-        for waits in (True, False)
-        for touch, own in zip(kernels, tables, strict=True)
-    ]
-    for call in calls:
-        call()
-    assert np.allclose(reordered(tables[0], part), tables[1], rtol=1e-5), "both orders touch the same"
-    return fastest(*calls)
+    seconds = []
+    for learn in (False, True):
+        calls = [partial(by_places, order, learn) for order in ORDERS[:2]]
+        calls.append(partial(as_the_engine_does, learn))
+        for call in calls:
+            call()
+        for order in ORDERS[1:]:
+            assert np.allclose(spread["by slot"], spread[order]), "all orders gather the same numbers"
+            learnt = part.in_order(tables["by slot"].reshape(by_slot.shape), order)
+            assert np.allclose(learnt, tables[order], rtol=1e-4), "all orders learn the same"
+        seconds.append(fastest(calls))
+    return seconds[0], seconds[1]
 
 
-def lines_of_touches(part: Round) -> tuple[float, float]:
-    """Return how many cache lines one touch needs on average, apart and together."""
-    apart = together = 0
-    for first, actions in part.decisions.tolist():
-        begin = first * part.rows + actions * np.arange(part.rows)
-        apart += actions * part.rows
-        together += int(((begin + actions - 1) // LINE - begin // LINE + 1).sum())
-    touches = len(part.decisions) * part.rows
-    return apart / touches, together / touches
+def compare_visits(
+    part: Round, rng: np.random.Generator, by_slot: npt.NDArray[np.float32]
+) -> tuple[list[float], list[float], int]:
+    """Return seconds of visits in each order, one by one and ahead, and how many decisions they visit."""
+    entry = rng.integers(0, len(part.entry_decision) - 1, NUM_VISITS).astype(np.int32)
+    bucket = rng.integers(0, part.rows, NUM_VISITS).astype(np.int32)
+    tables = {order: part.in_order(by_slot, order) for order in ORDERS}
+    seconds = []
+    for waits in (True, False):
+        calls = [
+            partial(visit, waits, part.places(order), part.entry_decision, entry, bucket, tables[order])
+            for order in ORDERS
+        ]
+        for call in calls:
+            call()
+        for order in ORDERS[1:]:
+            learnt = part.in_order(tables["by slot"].reshape(by_slot.shape), order)
+            assert np.allclose(learnt, tables[order], rtol=1e-5), "all orders learn the same"
+        seconds.append(fastest(calls))
+    return seconds[0], seconds[1], int(np.diff(part.entry_decision)[entry].sum())
 
 
-def lines_of_vectors(part: Round, bucket: npt.NDArray[np.int32]) -> tuple[int, int]:
-    """Return how many cache lines of the table the hands of a board need, apart and together."""
-    apart = together = 0
+def lines_of_visits(part: Round) -> list[float]:
+    """Return how many cache lines the visit of an entry needs on average, in each order."""
+    found = []
+    rows = np.arange(0, part.rows, 7)
+    for order in ORDERS:
+        places, lines = part.places(order), 0
+        for begin, end in zip(part.entry_decision[:-1], part.entry_decision[1:], strict=True):
+            slots = [
+                place + np.arange(actions) * next_action
+                for place, actions, _, next_action in places[begin:end].tolist()
+            ]
+            at = np.concatenate(slots) + rows[:, np.newaxis] * np.repeat(
+                places[begin:end, NEXT_BUCKET], places[begin:end, NUM_ACTIONS]
+            )
+            at = np.sort(at // LINE, axis=1)
+            lines += len(rows) + int((np.diff(at, axis=1) > 0).sum())
+        found.append(lines / len(rows) / (len(part.entry_decision) - 1))
+    return found
+
+
+def lines_of_vectors(part: Round, bucket: npt.NDArray[np.int32]) -> list[int]:
+    """Return how many cache lines of the table the hands of a board need, in each order."""
     rows = np.unique(bucket).astype(np.int64)
-    for first, actions in part.decisions.tolist():
-        begin, steps = first * part.rows, np.arange(actions)
-        apart += len(np.unique((begin + steps[:, None] * part.rows + rows) // LINE))
-        together += len(np.unique((begin + steps[:, None] + actions * rows) // LINE))
-    return apart, together
+    found = []
+    for order in ORDERS:
+        lines = [
+            np.unique((place + np.arange(actions)[:, np.newaxis] * next_action + rows * next_row) // LINE)
+            for place, actions, next_row, next_action in part.places(order).tolist()
+        ]
+        found.append(len(np.unique(np.concatenate(lines))))
+    return found
+
+
+def ratios(values: Sequence[float]) -> str:
+    """Say how the second and third compare with the first."""
+    return f"{values[1] / values[0]:.2f} and {values[2] / values[0]:.2f}"
 
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    print("time of [decision][bucket][action] / time of [slot][bucket]")
+    print("[decision][bucket][action] and [bucket][slot], both in units of [slot][bucket]")
     for r, part in enumerate(betting_rounds()):
-        table = rng.random(part.num_slots * part.rows, dtype=np.float32)
-        size = f"{table.nbytes / 2**20:,.1f} MiB"
+        by_slot = rng.random((part.num_slots, part.rows), dtype=np.float32)
+        size = f"{by_slot.nbytes / 2**20:,.1f} MiB"
         print(f"round {r + 1}: {part.num_slots:,} slots x {part.rows:,} buckets, {size}")
         scattered = rng.integers(0, part.rows, part.num_cells).astype(np.int32)
         for name, bucket in (("random", scattered), ("runs", np.sort(scattered) // 8 * 8)):
-            gather_a, gather_b, learn_a, learn_b = compare_vectors(part, bucket, table)
-            lines_a, lines_b = lines_of_vectors(part, bucket)
+            gathered, learnt = compare_vectors(part, bucket, by_slot)
             print(
-                f"  vector walk, {name} buckets: gather {gather_b / gather_a:.2f}, "
-                f"learn {learn_b / learn_a:.2f}, lines {lines_b / lines_a:.2f}   "
-                f"({learn_a * 1000:.1f} ms apart)"
+                f"  vector walk, {name} buckets: gather {ratios(gathered)}, learn {ratios(learnt)}, "
+                f"lines {ratios(lines_of_vectors(part, bucket))}   ({learnt[0] * 1000:.1f} ms by slot)"
             )
-        one_a, one_b, ahead_a, ahead_b = compare_touches(part, rng, table)
-        per_touch = one_a / NUM_TOUCHES * 1e9
-        touched_a, touched_b = lines_of_touches(part)
+        one, ahead, num_decisions = compare_visits(part, rng, by_slot)
+        lines = lines_of_visits(part)
         print(
-            f"  scalar walk: one by one {one_b / one_a:.2f}, ahead {ahead_b / ahead_a:.2f}, "
-            f"lines {touched_b / touched_a:.2f} ({touched_b:.2f} and {touched_a:.2f})   "
-            f"({per_touch:.0f} ns a decision apart)"
+            f"  scalar walk: one by one {ratios(one)}, ahead {ratios(ahead)}, lines {ratios(lines)} "
+            f"({', '.join(f'{count:.2f}' for count in lines)} an entry)   "
+            f"({one[0] / num_decisions * 1e9:.0f} ns a decision by slot)"
         )
 
 

@@ -97,7 +97,7 @@ def test_solve(recorded: Callable[..., Recorder], tmp_path: Path) -> None:
 
 
 def test_options_of_an_algorithm(recorded: Callable[..., Recorder]) -> None:
-    given = ["deals=3", "prune_below=-inf", "shared=false", "discount=[1.5, 0.0, 2.0]"]
+    given = ["deals=3", "prune_below=-inf", "shared=false", "discount=[1.5, 0.0, 2.0]", "boards=own"]
     words = [word for text in given for word in ("--option", text)]
     found = recorded("errai.runs.run.configure", "solve", "leduc", "--algorithm", "external", *words)
     assert found.options["options"] == {
@@ -105,14 +105,31 @@ def test_options_of_an_algorithm(recorded: Callable[..., Recorder]) -> None:
         "prune_below": -math.inf,
         "shared": False,
         "discount": (1.5, 0.0, 2.0),
+        "boards": "own",
     }
 
 
-@pytest.mark.parametrize("text", ["deals", "=3", "deals=", "deals=three", "a b=1"])
+@pytest.mark.parametrize("text", ["deals", "=3", "deals=", "deals=1,5", "deals=three!", "a b=1"])
 def test_an_option_that_is_none(text: str, run_errai: Callable[..., tuple[int, str, str]]) -> None:
     status, _, told = run_errai("solve", "leduc", "--algorithm", "external", "--option", text)
     assert status == 2
     assert f"--option must be a name and a value such as 'deals=64', not '{text}'" in told.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "text", "told"),
+    [
+        ("external", "deals=three", "deals must be a whole number, not 'three'"),
+        ("pcs", "boards=mine", "boards must be 'own', not 'mine'"),
+        ("pcs", "boards=false", "boards must be 'own', not false"),
+    ],
+)
+def test_a_word_that_is_no_value(
+    algorithm: str, text: str, told: str, run_errai: Callable[..., tuple[int, str, str]]
+) -> None:
+    status, _, said = run_errai("solve", "leduc", "--algorithm", algorithm, "--option", text)
+    assert status == 2
+    assert told in said
 
 
 def test_going_on_with_a_run(recorded: Callable[..., Recorder]) -> None:

@@ -3,8 +3,9 @@
 from typing import Any, cast
 
 from errai.experiments.figure import Size
-from errai.experiments.race import race, run_until, seconds_to_measure
+from errai.experiments.race import published_rule, race, run_until, seconds_to_measure
 from errai.solvers.table_solver import TableSolver
+from errai.solvers.update_rules import PathRule, SampledRule
 
 
 class Clock:
@@ -61,3 +62,11 @@ def test_curves_are_means_over_runs_with_seeds_of_their_own() -> None:
     assert found.values == {"fast": [7516.0, 7523.0, 7532.0], "slow": [7504.0, 7506.0, 7508.0]}
     assert told[0] == ("fast", 1, 12)
     assert told[-1] == ("slow", 12, 12)
+
+
+def test_algorithms_as_published_sample_boards_for_each_walk() -> None:
+    for algorithm in ("pcs", "opcs", "spcs"):
+        rule = published_rule(algorithm)
+        assert isinstance(rule, PathRule)
+        assert (rule.name, rule.boards) == (algorithm, "own")
+    assert isinstance(published_rule("cs"), SampledRule)

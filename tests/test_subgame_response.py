@@ -270,17 +270,25 @@ def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -
     rng = np.random.default_rng(6)
     tables = tuple(rng.random(size, dtype=np.float32) for size in empty.layout.num_slots)
     BucketStrategy(tree, empty.saved, (tables[0], tables[1])).save(tmp_path / "strategy")
+    # Pages of mapped files (the abstraction, the cache of features) are left out of what is measured: how
+    # many of them the system maps at once is its own decision, and it drops them where memory is short.
     program = (
-        "import sys\n"
+        "import sys, threading, time\n"
         "from pathlib import Path\n"
         "import errai\n"
         "from errai.response import subgames\n"
         "subgames.SAVE_EVERY = 1\n"
+        "own = [0]\n"
+        "def watch():\n"
+        "    while True:\n"
+        "        status = Path('/proc/self/status').read_text()\n"
+        "        own.append(1024 * int(status.partition('RssAnon:')[2].split()[0]))\n"
+        "        time.sleep(0.005)\n"
+        "threading.Thread(target=watch, daemon=True).start()\n"
         "strategy = errai.load_strategy(sys.argv[1])\n"
         "def stop(done, total):\n"
         "    if len(list(Path(sys.argv[2]).glob('*.array'))) == int(sys.argv[3]):\n"
-        "        peak = Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0]\n"
-        "        print(1024 * int(peak))\n"
+        "        print(max(own))\n"
         "        raise SystemExit\n"
         "keep, threads = Path(sys.argv[2]), int(sys.argv[4])\n"
         "subgames.exploitability_by_subgames(strategy.tree, strategy.plays, threads, keep, stop)\n"
@@ -309,7 +317,7 @@ def test_buckets_of_the_full_deck_are_begun_killed_and_resumed(tmp_path: Path) -
         straight, killed = (read_array(tmp_path / folder / name)[1] for folder in ("straight", "killed"))
         assert straight.any()
         assert np.array_equal(straight, killed)
-    assert peak - sum(table.nbytes for table in tables) < 10**9
+    assert 10**8 < peak - sum(table.nbytes for table in tables) < 8 * 10**8
 
 
 def test_a_killed_computation_goes_on(tmp_path: Path, run_errai: Callable[..., tuple[int, str, str]]) -> None:

@@ -3,7 +3,7 @@
 Limit hold'em with perfect recall and n percentiles of E[HS2] in each round within each bucket of the round
 before, so n^4 on the river; exploitability inside the abstract game. Published as curves without numbers: in
 the smallest game CS is ahead, and PCS matches and then surpasses it as buckets grow. 5, 8, 10 and 12 buckets
-are taken for the thesis's; 2 are added, because here CS is ahead in so small a game (docs/findings.md).
+are taken for the thesis's; 2 are added, where CS is far ahead.
 
 Who is ahead by time depends on how fast each is programmed: PCS works on vectors of hands, which a processor
 of today does many at a time, and CS on one deal. What does not depend on that is how many iterations of CS
