@@ -24,7 +24,7 @@ MakeSolver = Callable[[int], TableSolver]
 
 
 def published_rule(algorithm: str) -> UpdateRule:
-    """Return the rule of an algorithm as its paper has it: each player's walk samples boards of its own."""
+    """Return the rule of an algorithm with boards of its own for each player's walk, as published."""
     rule = find_rule(algorithm)
     return rule.with_options(boards="own") if isinstance(rule, PathRule) else rule
 
