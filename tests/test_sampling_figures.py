@@ -13,6 +13,9 @@ from errai.experiments.bluff_stage import first_stage
 from errai.experiments.figure import PAPER, QUICK, Curves, Size, compare
 from errai.experiments.registry import find_figure
 from errai.games.catalogue import load_card_game
+from errai.solvers.public_sampling import PublicSampledSolver
+from errai.solvers.sampled import SampledSolver
+from errai.solvers.table_solver import TableSolver
 
 CURVES = {
     ("thesis-figure-3.2", "leduc"): ["CS in leduc", "OPCS in leduc", "SPCS in leduc", "PCS in leduc"],
@@ -53,7 +56,20 @@ def test_claims_of_races_are_about_curves_that_there_are() -> None:
     )
 
 
+def pretend_pace(monkeypatch: pytest.MonkeyPatch, solver: type[TableSolver], an_iteration: float) -> None:
+    """Let iterations of a kind of solver take so many seconds, whatever else the machine does."""
+    run = solver.run
+
+    def run_and_count(self: TableSolver, iterations: int) -> None:
+        run(self, iterations)
+        self.seconds = self.iteration * an_iteration
+
+    monkeypatch.setattr(solver, "run", run_and_count)
+
+
 def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_pace(monkeypatch, SampledSolver, 2**-20)
+    pretend_pace(monkeypatch, PublicSampledSolver, 2**-13)
     monkeypatch.setattr(thesis_figure_3_3, "GAME", "leduc")
     monkeypatch.setattr(thesis_figure_3_3, "NUM_BOARDS", 60)
     monkeypatch.setattr(thesis_figure_3_3, "FIRST_POINT", 0.1)
@@ -67,18 +83,20 @@ def test_races_in_abstract_games(monkeypatch: pytest.MonkeyPatch) -> None:
     assert curves.points == [0.1, 0.2]
     for name in names:
         above, below = curves.values[name], curves.beside[f"{name}, cross-validated"]
-        assert all(low < high for low, high in zip(below, above, strict=True))
+        # Equal where one response is best on every part of the boards, as it can be with 2 buckets.
+        assert all(low <= high * (1 + 1e-9) for low, high in zip(below, above, strict=True))
+        assert name in names[:2] or below[-1] < 0.95 * above[-1]
         assert any(note.startswith(f"{name}: {above[-1]:.1f} mbb/g") for note in curves.notes)
     ahead = min(names[2:], key=lambda name: curves.values[name][-1])
     assert curves.notes[-2] == f"{ahead} is ahead at the end"
     for cs, pcs in (names[:2], names[2:]):
         cs_done, pcs_done = (curves.beside[f"{name}, iterations"] for name in (cs, pcs))
-        assert cs_done[0] < cs_done[1]
+        assert (cs_done, pcs_done) == ([104_858, 209_716], [820, 1639])
         buckets = cs[len("CS in ") :]
         (told,) = (note for note in curves.notes if f" with {buckets} an iteration of PCS is worth " in note)
         target = max(curves.values[cs][-1], curves.values[pcs][-1])
         assert told.startswith(f"at {target:.1f} mbb/g ")
-        assert f"it takes as long as {cs_done[-1] / pcs_done[-1]:,.0f} and" in told
+        assert "it takes as long as 128 and" in told
 
 
 def test_what_an_iteration_of_pcs_is_worth() -> None:
