@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from errai.play.play_match import play_match as play_match
     from errai.response.abstract import abstract_exploitability as abstract_exploitability
     from errai.response.exploitability import best_response as best_response
+    from errai.response.exploitability import compare_exploitability as compare_exploitability
     from errai.response.exploitability import expected_value as expected_value
     from errai.response.exploitability import exploitability as exploitability
     from errai.runs.export import export_strategy as export_strategy
@@ -59,6 +60,7 @@ _HOMES = {
     "load_bets": "errai.tree.menu_file",
     "load_game": "errai.games.catalogue",
     "best_response": "errai.response.exploitability",
+    "compare_exploitability": "errai.response.exploitability",
     "exact_match": "errai.play.play_match",
     "expected_value": "errai.response.exploitability",
     "exploitability": "errai.response.exploitability",

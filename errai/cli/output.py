@@ -21,6 +21,7 @@ counts begin with `num_` or are plural; what does not apply is null.
 | cross_validated | exploitability chosen on some flops and paid on others, beside the one from all |
 | interval_chips, interval_mbb_per_game | 95% interval, low and high end |
 | bounds_chips, bounds_mbb_per_game | low end of the estimate from below, high end of the one from above |
+| first, second, difference, from_above, from_below | two compared on the same flops, by kind of estimate |
 | exploitability_percent_of_pot | of a spot: what a best response gains |
 | best_response_values_chips, profile_values_chips | [position] won per game by it; by the strategy |
 | value_chips, values_chips | what position 0 (at Bluff: who starts) wins per game; Bluff is won for 1 chip |

@@ -7,10 +7,14 @@ cross-validated figure, which is expected to be below, and of what cross-validat
 Beside it stand the spread of the estimates and how many of the 95% intervals hold the exact figure. The
 cross-validated interval is one of a figure that is too low; bounds go from its low end to the high end of the
 maximum's interval.
+
+The same is told of how much more a best response wins from one strategy than from the next, estimated from
+the same flops (`errai exploit --compare`).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +22,7 @@ import numpy.typing as npt
 
 from errai.engine.public_tree import PublicTree
 from errai.experiments.figure import Axes, Curves, Tell
+from errai.response.compared import compare_samples
 from errai.response.flop_sample import FlopSample, draw_boards
 from errai.response.sampled import estimate_exploitability_from, flop_weights, walk_sample
 from errai.response.subgames import SubgameResponse
@@ -69,6 +74,8 @@ def bias_curves(
     values: dict[str, Sequence[float]] = {EXACT: [0.0] * len(SIZES)}
     beside: dict[str, Sequence[float]] = {}
     notes = []
+    walked_all: dict[str, FlopSample] = {}
+    exact_of: dict[str, float] = {}
     for name, plays in strategies.items():
         response = SubgameResponse(tree, plays)
 
@@ -78,6 +85,7 @@ def bias_curves(
         boards = np.arange(response.num_boards)
         everything = walk_sample(response, boards, verified_threads(None), None, walked)
         exact = sum(response.root_values()) / 2
+        walked_all[name], exact_of[name] = everything, exact
         notes.append(f"{name}: exact {exact * in_mbb:.1f} mbb/g")
         seen = []
         for size in SIZES:
@@ -95,7 +103,43 @@ def bias_curves(
             beside[f"{name}, {estimate}, spread"] = [float(one.spreads[place]) * in_mbb for one in seen]
         for place, of in enumerate((MAXIMUM, CROSS_VALIDATED, "bounds")):
             beside[f"{name}, {of}, part that holds exact"] = [float(one.holding[place]) for one in seen]
+    weights = flop_weights(response)
+    for first, second in pairwise(strategies):
+        pair, exact = (walked_all[first], walked_all[second]), exact_of[first] - exact_of[second]
+        notes.append(f"{first} less {second}: exact {exact * in_mbb:.1f} mbb/g")
+        for size in SIZES:
+            here = _compared(pair, tree, weights, exact, size, num_samples, seed)
+            tell(f"{first} less {second}, samples of {size} flops", num_samples, num_samples)
+            high, low = here.biases * in_mbb
+            wide, narrow = here.spreads * in_mbb
+            of_maximum, of_validated, of_bounds = here.holding
+            notes.append(
+                f"{first} less {second}, {size} flops: {MAXIMUM} {high:+.1f} ({wide:.1f}), {CROSS_VALIDATED} "
+                f"{low:+.1f} ({narrow:.1f}) mbb/g; {of_maximum:.0%} and {of_validated:.0%} of the intervals, "
+                f"{of_bounds:.0%} of the bounds hold the exact difference"
+            )
     return Curves(list(SIZES), values, (), beside, tuple(notes))
+
+
+def _compared(
+    pair: tuple[FlopSample, FlopSample],
+    tree: PublicTree,
+    weights: npt.NDArray[np.int64],
+    exact: float,
+    size: int,
+    num_samples: int,
+    seed: int,
+) -> Seen:
+    """Draw samples of one size for two strategies all of whose flops have been walked."""
+    estimates, holding = np.empty((num_samples, 2)), np.empty((num_samples, 3))
+    for number in range(num_samples):
+        draws = draw_boards(weights, size, seed + number)
+        first, second = (replace(everything, draws=draws) for everything in pair)
+        found = compare_samples(first, second, tree, seed + number)
+        estimates[number] = found.from_above.chips, found.from_below.chips
+        intervals = found.from_above.interval, found.from_below.interval, found.bounds
+        holding[number] = [low <= exact <= high for low, high in intervals]
+    return Seen(estimates.mean(axis=0) - exact, estimates.std(axis=0), holding.mean(axis=0))
 
 
 def _sampled(

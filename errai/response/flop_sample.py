@@ -96,11 +96,15 @@ class FlopSample:
         """Return what the best on these flops wins, by position."""
         return self.trunk.values(self.means(self.draws), BEST)
 
-    def maximum_error(self) -> float:
-        """Return the jackknife's standard error of the maximum's mean over the positions."""
+    def maximum_by_draw(self) -> Floats:
+        """Return the jackknife's pseudo-values of the maximum, beyond what the profile itself wins.
+
+        Returns:
+            float64[N] chips, the mean over the positions. The standard error of their mean is the maximum's.
+        """
         number = self.num_draws
         means, own = self.means(self.draws), self.own[self.draws].mean(axis=0)
-        found, counts = np.unique(self.draws, return_counts=True)
+        found, places = np.unique(self.draws, return_inverse=True)
         without = np.empty(len(found))
         for place, flop in enumerate(found):
             first, second = (
@@ -109,8 +113,8 @@ class FlopSample:
             )
             own_without = (number * own - self.own[flop]) / (number - 1)
             without[place] = np.mean(np.array(self.trunk.values((first, second), BEST)) - own_without)
-        centre = counts @ without / number
-        return sqrt((number - 1) / number * float(counts @ (without - centre) ** 2))
+        whole = float(np.mean(np.array(self.trunk.values(means, BEST)) - own))
+        return number * whole - (number - 1) * without[places]
 
     def held_out(self, num_folds: int = NUM_FOLDS) -> Floats:
         """Return what each draw pays to what was chosen on other draws: float64[N, 2].
@@ -129,6 +133,11 @@ class FlopSample:
                     known[flop] = self.trunk.values_of(actions, values)
                 paid[draw] = known[flop]
         return paid
+
+    def beyond_own(self, paid: Floats) -> Floats:
+        """Return what draws pay, float64[N, 2], beyond what the profile itself wins there: float64[N]."""
+        beyond: Floats = (paid - self.own[self.draws]).mean(axis=1)
+        return beyond
 
 
 def mean_error(values: Floats) -> float:

@@ -26,7 +26,7 @@ class _MeanOverPositions:
     @property
     def mbb_per_game(self) -> float:
         """Mean over the positions, in thousandths of a big blind."""
-        return self.chips / self.big_blind * 1000
+        return _in_mbb(self.chips, self.big_blind)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Sampled(_MeanOverPositions):
     def interval_mbb_per_game(self) -> tuple[float, float]:
         """The interval in thousandths of a big blind."""
         low, high = self.interval
-        return low / self.big_blind * 1000, high / self.big_blind * 1000
+        return _in_mbb(low, self.big_blind), _in_mbb(high, self.big_blind)
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,59 @@ class SampledExploitability(_Bounded):
 
     def _by_position(self) -> tuple[float, float]:
         return _beyond(self.best_response_values, self.profile_values)
+
+
+@dataclass(frozen=True)
+class ExploitabilityDifference:
+    """How much more a best response wins from one profile than from another, by estimates of one kind.
+
+    Attributes:
+        chips: a game, mean over the positions; below 0 where the first profile loses less.
+        interval: 95% interval of what this difference is on average over samples, in chips. The biases of
+            both estimates are in it, less as far as they are alike.
+        big_blind: the unit of `mbb_per_game`.
+    """
+
+    chips: float
+    interval: tuple[float, float]
+    big_blind: int
+
+    @property
+    def mbb_per_game(self) -> float:
+        """The difference in thousandths of a big blind."""
+        return _in_mbb(self.chips, self.big_blind)
+
+    @property
+    def interval_mbb_per_game(self) -> tuple[float, float]:
+        """The interval in thousandths of a big blind."""
+        low, high = self.interval
+        return _in_mbb(low, self.big_blind), _in_mbb(high, self.big_blind)
+
+
+@dataclass(frozen=True)
+class ComparedExploitability:
+    """How much more a best response wins from one profile than from another, from the same sample of flops.
+
+    Attributes:
+        first: the estimates of the first profile.
+        second: those of the second, from the same flops.
+        from_above: the difference of their estimates from above.
+        from_below: the difference of their estimates from below.
+        bounds: an interval in chips that has room for the biases of all estimates, and holds the difference
+            of the exact figures in at least about 95% of samples.
+    """
+
+    first: SampledExploitability
+    second: SampledExploitability
+    from_above: ExploitabilityDifference
+    from_below: ExploitabilityDifference
+    bounds: tuple[float, float]
+
+    @property
+    def bounds_mbb_per_game(self) -> tuple[float, float]:
+        """The bounds in thousandths of a big blind."""
+        low, high = self.bounds
+        return _in_mbb(low, self.first.big_blind), _in_mbb(high, self.first.big_blind)
 
 
 @dataclass(frozen=True)
@@ -238,3 +291,8 @@ def _beyond(values: tuple[float, float], own: tuple[float, float] | None) -> tup
     """Return what is won by position beyond what the profile itself gets."""
     first, second = own or (0.0, 0.0)
     return values[0] - first, values[1] - second
+
+
+def _in_mbb(chips: float, big_blind: int) -> float:
+    """Return chips a game as thousandths of a big blind."""
+    return chips / big_blind * 1000

@@ -110,7 +110,7 @@ def estimate_exploitability_from(sample: FlopSample, tree: PublicTree, seed: int
     big_blind, number = tree.game.big_blind, sample.num_draws
     own = None if tree.payoffs.is_zero_sum else sample.own_values()
     paid = sample.held_out()
-    by_draw = (paid - sample.own[sample.draws]).mean(axis=1)
+    by_draw = sample.beyond_own(paid)
     first, second = paid.mean(axis=0).tolist()
     below = CrossValidated(
         (first, second),
@@ -122,7 +122,7 @@ def estimate_exploitability_from(sample: FlopSample, tree: PublicTree, seed: int
     centre = float(np.mean(np.array(best) - np.array(own or (0.0, 0.0))))
     return SampledExploitability(
         best,
-        interval_around(centre, sample.maximum_error(), number),
+        interval_around(centre, mean_error(sample.maximum_by_draw()), number),
         below,
         big_blind,
         number,

@@ -15,6 +15,7 @@ from errai.errors import UsageError
 from errai.games.catalogue import load_card_game
 from errai.games.rules import PokerRules
 from errai.memory import num_cores
+from errai.response.compared import compared_exploitability
 from errai.response.estimate import (
     Estimate,
     estimate_by_subgames,
@@ -22,7 +23,7 @@ from errai.response.estimate import (
     goes_by_subgames,
 )
 from errai.response.exploitability import exploitability
-from errai.response.results import Exploitability, SampledExploitability
+from errai.response.results import ComparedExploitability, Exploitability, SampledExploitability
 from errai.response.sampled import sampled_exploitability
 from errai.response.subgames import exploitability_by_subgames
 from errai.runs.folder import load_strategy, saved_game
@@ -113,6 +114,34 @@ class Measurable:
         threads = num_threads or num_cores()
         return sampled_exploitability(*self._played(), flops, seed, threads, self.keep, report)
 
+    def compared_with(self, other: str) -> "Measurable":
+        """Return what is to be compared with this, by name or file; a simple agent plays this one's game."""
+        if _are_simple(other):
+            return find_measurable(other, self.rules, self.menu, self.payoffs)
+        return find_measurable(other, payoffs=self.payoffs)
+
+    def compared_exploitability(
+        self,
+        other: "Measurable",
+        flops: int,
+        seed: int = 0,
+        num_threads: int | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> ComparedExploitability:
+        """Estimate from one sample of flops how much more a best response wins from this than from another.
+
+        Args:
+            other: what to compare with.
+            flops: how many to draw.
+            seed: of the draws.
+            num_threads: all cores without it.
+            report: called with flops done and flops in all, those of both.
+        """
+        threads = num_threads or num_cores()
+        return compared_exploitability(
+            self._played(), other._played(), flops, seed, threads, self.keep, report
+        )
+
     def _played(self) -> tuple[PublicTree, tuple[Play, Play]]:
         if self.saved is None:
             tree = PublicTree.of(self.rules, self.menu, self.payoffs)
@@ -121,9 +150,15 @@ class Measurable:
         return tree, self.saved.plays
 
 
+def _are_simple(name: str) -> bool:
+    """Return whether a name is that of a simple agent, or of two."""
+    agents = name.split("/")
+    return len(agents) <= 2 and all(agent in SIMPLE_RULES for agent in agents)
+
+
 def find_measurable(
     name: str,
-    game: str | None = None,
+    game: str | PokerRules | None = None,
     menu: BetMenu | None = None,
     payoffs: str | None = None,
     keep: str | Path | None = None,
@@ -138,12 +173,11 @@ def find_measurable(
         payoffs: other payoffs than the strategy's own.
         keep: a folder to keep the results of sub-games in.
     """
-    agents = tuple(name.split("/"))
     kept = Path(keep) if keep is not None else None
-    if len(agents) <= 2 and all(agent in SIMPLE_RULES for agent in agents):
+    if _are_simple(name):
         if game is None:
             raise UsageError(f"'{name}' plays any game: --game must say which")
-        return Measurable(name, load_card_game(game), menu, payoffs, agents, kept)
+        return Measurable(name, load_card_game(game), menu, payoffs, tuple(name.split("/")), kept)
     path, treatment = split_treatment(name)
     if game is not None or menu is not None:
         raise UsageError(f"--game and --bets need a simple agent, and '{name}' is a file or folder")
