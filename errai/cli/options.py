@@ -182,6 +182,15 @@ Resume = Annotated[
         "begun if --out has none of it yet.",
     ),
 ]
+TablesIn = Annotated[
+    str | None,
+    typer.Option(
+        "--tables-in",
+        parser=folder("--tables-in"),
+        metavar="FOLDER",
+        help="Hold the tables on this folder's disk, not in memory, while the run goes on.",
+    ),
+]
 Plot = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture, such as 'leduc.png'.")
 ]

@@ -19,9 +19,9 @@ from errai.cli.options import (
     Plot,
     Refusal,
     Resume,
+    TablesIn,
     Threads,
     Time,
-    folder,
     menu_from_options,
     number_option,
     whole_option,
@@ -133,15 +133,7 @@ def solve_command(
     ] = False,
     payoffs: PayoffsText = None,
     threads: Threads = None,
-    tables_in: Annotated[
-        str | None,
-        typer.Option(
-            "--tables-in",
-            parser=folder("--tables-in"),
-            metavar="FOLDER",
-            help="Hold the tables on this folder's disk, not in memory, while the run goes on.",
-        ),
-    ] = None,
+    tables_in: TablesIn = None,
     dtype: Annotated[
         str | None, typer.Option("--dtype", help="Of the tables: float32 or float64; by size without it.")
     ] = None,

@@ -12,9 +12,9 @@ from errai.cli.options import (
     Out,
     Plot,
     Resume,
+    TablesIn,
     Threads,
     Time,
-    folder,
     number_option,
 )
 from errai.cli.output import format_seconds, print_json, print_table, verify_picture
@@ -56,15 +56,7 @@ def train_command(
     ] = None,
     time: Time = None,
     threads: Threads = None,
-    tables_in: Annotated[
-        str | None,
-        typer.Option(
-            "--tables-in",
-            parser=folder("--tables-in"),
-            metavar="FOLDER",
-            help="Hold the tables on this folder's disk, not in memory, while the run goes on.",
-        ),
-    ] = None,
+    tables_in: TablesIn = None,
     checkpoint_every: Annotated[
         float | None, number_option("--checkpoint-every", "Seconds between checkpoints.", 0)
     ] = None,

@@ -20,7 +20,6 @@ one sentence that names the file, the key and what is expected.
     [machine]      threads, tables_in
 """
 
-import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,11 +30,11 @@ from pydantic import ValidationError, field_serializer, field_validator
 from errai.errors import UsageError
 from errai.games.catalogue import Game
 from errai.games.payoffs import PLAIN, Payoffs
-from errai.runs.rule_section import Rule, describe_rule, restore_rule, rule_model, with_tuples
+from errai.runs.entries import parse_toml, validate_entries
+from errai.runs.rule_section import Rule, describe_rule
 from errai.runs.sections import (
     FIRST_BY_BUCKET,
     FREE,
-    OLD_VERSIONS,
     VERSION,
     AbstractionSection,
     BetsSection,
@@ -90,7 +89,7 @@ class RunConfiguration(Section):
     @field_validator("algorithm", mode="plain")
     @classmethod
     def _verify_algorithm(cls, value: Any) -> Any:
-        # `parse` has made a rule of a section before, so that an error can name the option.
+        # `validate_entries` has made a rule of a section before, so that an error can name the option.
         if not isinstance(value, Rule):
             raise UsageError("expected a section")
         return value
@@ -165,33 +164,12 @@ class RunConfiguration(Section):
             text: content of the file.
             path: what to call it.
         """
-        try:
-            entries = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise UsageError(f"'{path}' is not TOML: {error}") from None
-        version = _inner(entries, "format", "version")
-        if isinstance(version, int) and version not in (VERSION, *OLD_VERSIONS):
-            raise UsageError(f"'{path}' has format version {version}: expected version {VERSION}")
-        entries = {name: with_tuples(section) for name, section in entries.items()}
-        try:
-            if isinstance(entries.get("algorithm"), dict):
-                entries["algorithm"] = restore_rule(entries["algorithm"])
-        except ValidationError as error:
-            told = first_mistake(error, rule_model(entries["algorithm"]), "algorithm")
-            raise UsageError(f"'{path}' is invalid: {told}") from None
-        except UsageError as error:
-            raise UsageError(f"'{path}' is invalid: algorithm: {error}") from None
-        try:
-            found = RunConfiguration.model_validate(entries)
-            found.restored  # noqa: B018 - a name that is no game is told here, where the file is known
-        except ValidationError as error:
-            raise UsageError(f"'{path}' is invalid: {first_mistake(error, RunConfiguration)}") from None
-        except UsageError as error:
-            raise UsageError(f"'{path}' is invalid: game: {error}") from None
+        what = f"'{path}'"
+        found = validate_entries(RunConfiguration, parse_toml(text, what), what, lambda run: run.restored)
         if found.abstraction is not None and found.format.version < FIRST_BY_BUCKET:
             raise UsageError(
-                f"'{path}' has format version {version}, whose tables of buckets lie in another order: "
-                f"expected version {VERSION}, so train or solve it again with this version of errai"
+                f"{what} has format version {found.format.version}, whose tables of buckets lie in another "
+                f"order: expected version {VERSION}, so train or solve it again with this version of errai"
             )
         return found
 
@@ -227,11 +205,6 @@ class RunConfiguration(Section):
             raise UsageError(
                 f"'{path}' is a run with {name} {own}, not {asked}: only the same one can be resumed"
             )
-
-
-def _inner(entries: dict[str, Any], section: str, key: str) -> Any:
-    found = entries.get(section)
-    return found.get(key) if isinstance(found, dict) else None
 
 
 def _difference(section: str, mine: Any, theirs: Any) -> tuple[str, str, str]:

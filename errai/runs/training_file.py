@@ -18,19 +18,17 @@ has a name or a folder, and no fingerprint yet. Bet sizes may also be a menu's n
 refused in one sentence that names the file, the key and what is expected.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from errai.errors import UsageError, shortened
 from errai.games.catalogue import Game, restore_rules
-from errai.runs.rule_section import Rule, describe_rule, restore_rule, rule_model, with_tuples
+from errai.runs.entries import parse_toml, validate_entries
+from errai.runs.rule_section import Rule, describe_rule
 from errai.runs.sections import (
-    OLD_VERSIONS,
-    VERSION,
     AbstractionSection,
     CheckpointsSection,
     EvaluationSection,
@@ -44,7 +42,7 @@ from errai.runs.sections import (
 from errai.solvers.update_rules import NAMED_RULES, find_rule
 from errai.tree.bet_menu import BetMenu
 from errai.tree.menu_file import RoundSizes, load_bets, restore_menu
-from errai.validation import Section, first_mistake
+from errai.validation import Section
 
 SUFFIX = ".toml"
 PRESETS = Path(__file__).parent / "presets"
@@ -180,11 +178,8 @@ def read_training(path: str | Path) -> TrainingFile:
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"'{path}' cannot be read: {told}") from None
-    try:
-        entries = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"'{path}' is not TOML: {error}") from None
-    return parse_entries(entries, f"'{path}'")
+    what = f"'{path}'"
+    return parse_entries(parse_toml(text, what), what)
 
 
 def parse_entries(entries: dict[str, Any], what: str) -> TrainingFile:
@@ -194,30 +189,9 @@ def parse_entries(entries: dict[str, Any], what: str) -> TrainingFile:
         entries: by section.
         what: what to call it in an error.
     """
-    version = entries["format"].get("version") if isinstance(entries.get("format"), dict) else None
-    if isinstance(version, int) and version not in (VERSION, *OLD_VERSIONS):
-        raise UsageError(f"{what} has format version {version}: expected version {VERSION}")
-    entries = {name: with_tuples(section) for name, section in entries.items()}
-    if isinstance(entries.get("algorithm"), dict):
-        entries["algorithm"] = _completed_rule(entries["algorithm"], what)
-    try:
-        found = TrainingFile.model_validate(entries)
-        found.rules  # noqa: B018 - a name that is no game is told here, where the file is known
-    except ValidationError as error:
-        raise UsageError(f"{what} is invalid: {first_mistake(error, TrainingFile)}") from None
-    except UsageError as error:
-        raise UsageError(f"{what} is invalid: game: {error}") from None
-    return found
-
-
-def _completed_rule(section: dict[str, Any], what: str) -> Rule:
-    """Return the rule that a section names, with the options that it says and its own for the others."""
-    try:
-        if section.get("name") in NAMED_RULES:
-            section = describe_rule(find_rule(section["name"])) | section
-        return restore_rule(section)
-    except ValidationError as error:
-        told = first_mistake(error, rule_model(section), "algorithm")
-        raise UsageError(f"{what} is invalid: {told}") from None
-    except UsageError as error:
-        raise UsageError(f"{what} is invalid: algorithm: {error}") from None
+    section = entries.get("algorithm")
+    if isinstance(section, dict):
+        name = section.get("name")
+        if isinstance(name, str) and name in NAMED_RULES:
+            entries = entries | {"algorithm": describe_rule(find_rule(name)) | section}
+    return validate_entries(TrainingFile, entries, what, lambda file: file.rules)
