@@ -46,8 +46,8 @@ PARAMETERS = {
         *("--checkpoint-every None", "--plot None", JSON, "--seed None"),
     ],
     "exploit": [
-        *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--threads None"),
-        *("--keep None", "--estimate False", JSON, SEED),
+        *("strategy required", "--game None", *MENU, "--payoffs None", "--flops None", "--compare None"),
+        *("--threads None", "--keep None", "--estimate False", JSON, SEED),
     ],
     "match": [
         *("agents None", "--game None", "--hands None", "--duplicate False", "--until None"),

@@ -52,6 +52,7 @@ COMMANDS = [
     ["match", "--all", ".", "half", "--hands", "10"],
     ["exploit", "half", "--game", "leduc", "--estimate"],
     ["exploit", "half", "--game", "leduc", "--flops", "4"],
+    ["exploit", "half", "--game", "leduc", "--flops", "4", "--compare", "always-call"],
     [*SPOT, "--iterations", "3"],
     ["equity", "AsAh", "KsKh", "--board", "2c7d9h4s3c"],
     ["analyse", "match.log", "--agent", "half", "--game", "leduc"],
