@@ -398,13 +398,13 @@ def run_looking(
 
     while True:
         while not is_due():
-            before = solver.seconds
-            solver.run(min(stretch, point - solver.iteration))
+            before, done = solver.seconds, min(stretch, point - solver.iteration)
+            solver.run(done)
             # Short enough to answer soon, long enough to cost nothing; the tables do not depend on it.
-            if solver.seconds - before < 0.5:
+            if solver.seconds - before > 1:
+                stretch = max(1, done // 2)
+            elif solver.seconds - before < 0.5 and done == stretch:
                 stretch *= 2
-            elif solver.seconds - before > 1:
-                stretch = max(1, stretch // 2)
             # Where a look is due it comes first: a run that ends here would never take it.
             if not is_due() and between is not None and between():
                 return seen
