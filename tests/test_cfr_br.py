@@ -16,6 +16,8 @@ from test_paths import GAINING, GAMES, tree_of
 import errai
 from errai import memory
 from errai.abstraction.named_groups import leduc_abstraction
+from errai.abstraction.stored import PlannedAbstraction
+from errai.engine.dealt_boards import DealtBoards, all_boards_bytes
 from errai.engine.dealt_subgames import DealtSubgames, most_hybrid_slots
 from errai.engine.paths import Steps
 from errai.engine.public_tree import PublicTree
@@ -24,6 +26,7 @@ from errai.engine.sampled_subgames import GameSubgames, ResponseWalk, hybrid_pla
 from errai.engine.section import KEEP, LEARN
 from errai.errors import UsageError
 from errai.experiments.abstracted_holdem import build_for
+from errai.games.catalogue import load_card_game
 from errai.games.deals import Deals
 from errai.runs.abstracted import solve_abstracted_against_full
 from errai.runs.training import Training
@@ -376,6 +379,32 @@ def test_slots_of_hybrids_are_told_before_any_board_is_made(name):
         assert kept == sum(places.trunk_slots)
         assert sum(places.size) - kept <= responses
         assert (responses == 0) == (trunk == tree.rules.num_rounds)
+
+
+def test_what_training_needs_counts_boards_where_they_are_made(monkeypatch):
+    monkeypatch.setattr(PlannedAbstraction, "building_bytes", 0)
+    about = {"game": {"name": "limit-holdem"}, "abstraction": {"name": "IR-PHS-SHS 169-20-20-20"}}
+    deals, boards = (
+        Training.find({**about, "algorithm": {"name": name}}).needs() for name in ("external", "pcs")
+    )
+    # 2,619,605 boards, the empty one included; a single deal needs none.
+    assert boards.memory_bytes - deals.memory_bytes == 96 * 2619605
+
+
+@pytest.mark.parametrize("name", ["leduc", "rhode-island", "holdem-2-1"])
+def test_boards_without_hands_take_what_was_told(name):
+    deals = Deals(load_card_game(name))
+    boards = deals.boards
+    made = DealtBoards(deals).nbytes
+    for of_round in (
+        boards.cards,
+        boards.weights,
+        boards.parent,
+        boards.child_begin,
+        boards.deals_from_parent,
+    ):
+        made += sum(of_round(r).nbytes for r in range(boards.num_rounds))
+    assert made <= all_boards_bytes(deals)
 
 
 def test_what_training_needs_counts_the_hybrids():

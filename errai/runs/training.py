@@ -16,6 +16,7 @@ import numpy as np
 from errai.abstraction.options import BuildOptions
 from errai.abstraction.protocol import AbstractionPair
 from errai.abstraction.stored import PlannedAbstraction
+from errai.engine.dealt_boards import all_boards_bytes
 from errai.engine.dealt_subgames import most_hybrid_slots
 from errai.engine.public_tree import SMALL_GAME_SLOTS, PublicTree
 from errai.errors import UsageError, verify_function, verify_path
@@ -31,7 +32,7 @@ from errai.runs.run import configure, is_large
 from errai.runs.training_file import TrainingFile, find_training
 from errai.solvers.make import goes_by_buckets
 from errai.solvers.solve import StopRule, arrays_needed
-from errai.solvers.update_rules import ResponseRule, UpdateRule
+from errai.solvers.update_rules import ResponseRule, SampledBoardsRule, UpdateRule
 from errai.tables.checkpoint import has_checkpoint
 from errai.tree.bet_menu import BetMenu
 from errai.tree.cells import game_cells_bytes
@@ -186,6 +187,7 @@ class Training:
         held = 0 if self.file.machine.tables_in is not None else table_bytes
         if self.goes_by_buckets:
             held += planned.table_bytes if planned is not None else 0
+            held += all_boards_bytes(Deals(self.rules)) if isinstance(self.rule, SampledBoardsRule) else 0
         else:
             held += game_cells_bytes(Deals(self.rules))
         if not goes_by_buckets(self.rule):
